@@ -18,6 +18,7 @@ pub mod http;
 pub mod random;
 pub mod records;
 pub mod ring;
+pub mod schema;
 pub mod seen;
 pub mod served;
 pub mod site;

@@ -5,7 +5,7 @@ use std::io::BufRead;
 use std::path::PathBuf;
 
 use clap::Args;
-use sa_compiler::path_json;
+use sa_compiler::path_json::RecordInWords;
 use sa_compiler::pipeline::{self, Stamp};
 use sa_compiler::state::FabricState;
 use sa_service::dispatch;
@@ -15,13 +15,14 @@ use sa_wire::request;
 use sa_wire::rmpp::{RmppHeader, flag, payload_lengths};
 use sa_wire::sa::{AttributeId, DATA_OFFSET, DATA_SIZE, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use zerocopy::IntoBytes;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{PolicyArgs, SiteArgs, failure, open_snapshot, or_fail, warn};
-use crate::{json, output};
+use crate::json::{self, Document};
+use crate::output;
 
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
@@ -64,6 +65,37 @@ struct Query {
     comp_mask: Value,
 }
 
+/// One line of output.
+#[derive(Debug, Serialize)]
+struct Answered {
+    /// As it was given.
+    id: Value,
+    #[serde(flatten)]
+    reply: Reply,
+}
+
+impl Document for Answered {
+    const SCHEMA: &'static str = "sapphire.answer/1";
+}
+
+/// What comes back, in the form in which it was asked.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Reply {
+    /// Nothing.
+    Silence { status: &'static str },
+    /// To a query in words.
+    Words {
+        status: String,
+        records: Vec<RecordInWords>,
+    },
+    /// To a whole MAD: segments in order, as on the wire.
+    Bytes { mad_hex: Vec<String> },
+}
+
+/// What is dropped gets no reply.
+const SILENCE: Reply = Reply::Silence { status: "drop" };
+
 pub(crate) fn run(verb: &Answer) -> Outcome {
     let (snapshot, parts) = match (&verb.snapshot, &verb.fabric) {
         (Some(path), _) => (open_snapshot(path)?, None),
@@ -103,11 +135,17 @@ struct Answerer {
 
 impl Answerer {
     /// Errors: what is wrong with the line.
-    fn line(&self, text: &str) -> Result<Value, String> {
+    fn line(&self, text: &str) -> Result<Answered, String> {
         let line: Line = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        if let Some(mad) = &line.mad_hex {
-            return self.mad(&line, mad);
-        }
+        let reply = match &line.mad_hex {
+            Some(mad) => self.mad(&line, mad)?,
+            None => self.query(&line)?,
+        };
+        let id = line.id;
+        Ok(Answered { id, reply })
+    }
+
+    fn query(&self, line: &Line) -> Result<Reply, String> {
         let query = line
             .query
             .as_ref()
@@ -119,14 +157,16 @@ impl Answerer {
         let lid = self.requester(line.from.as_ref())?;
         let slot = slot(lid, query, &hex(data)?)?;
         let Some(reply) = dispatch::respond_with(&self.snapshot, self.parts.as_ref(), &slot) else {
-            return Ok(json!({ "id": line.id, "status": "drop" }));
+            return Ok(SILENCE);
         };
         let (status, records) = request::parse(&reply).map_err(|error| error.to_string())?;
-        let records: Vec<Value> = records.iter().map(path_json::in_words).collect();
-        Ok(json!({ "id": line.id, "status": format!("0x{status:04x}"), "records": records }))
+        Ok(Reply::Words {
+            status: format!("0x{status:04x}"),
+            records: records.iter().map(RecordInWords::new).collect(),
+        })
     }
 
-    fn mad(&self, line: &Line, mad: &str) -> Result<Value, String> {
+    fn mad(&self, line: &Line, mad: &str) -> Result<Reply, String> {
         let lid = match (line.slid, &line.from) {
             (Some(slid), _) => slid,
             (None, from) => self.requester(from.as_ref())?,
@@ -138,16 +178,10 @@ impl Answerer {
         slot.mad = bytes
             .try_into()
             .map_err(|_| format!("a MAD has 256 bytes, this has {count}"))?;
-        Ok(
-            match dispatch::respond_with(&self.snapshot, self.parts.as_ref(), &slot) {
-                None => json!({ "id": line.id, "status": "drop" }),
-                Some(reply) => {
-                    let segments: Vec<String> =
-                        segments(&reply).iter().map(|mad| to_hex(mad)).collect();
-                    json!({ "id": line.id, "mad_hex": segments })
-                }
-            },
-        )
+        let reply = dispatch::respond_with(&self.snapshot, self.parts.as_ref(), &slot);
+        Ok(reply.map_or(SILENCE, |reply| Reply::Bytes {
+            mad_hex: segments(&reply).iter().map(|mad| to_hex(mad)).collect(),
+        }))
     }
 
     /// A node's name, or a LID.

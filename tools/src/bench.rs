@@ -22,6 +22,8 @@ use sa_fabric::display;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{PolicyArgs, SiteArgs};
 
+pub(crate) use show::Pauses;
+
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
     /// torus:XxYxZ; dense:XxYxZ, the same with links of several rates and paths in a table of all

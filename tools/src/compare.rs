@@ -11,13 +11,13 @@ use sa_source::compare::{Difference, Questions, Tally, ask_and_compare, service_
 use sa_source::{Ask, Client, SourceError};
 use sa_wire::Lid;
 use sa_wire::umad::MAD_SIZE;
-use serde_json::json;
+use serde::Serialize;
 use sm_control::checks;
 use sm_control::config::Config;
 
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::inputs::{PolicyArgs, SiteArgs, failure, open_snapshot, or_fail, warn};
-use crate::json;
+use crate::json::{self, Document};
 use crate::reach;
 
 #[derive(Debug, Args)]
@@ -73,6 +73,23 @@ fn id(text: &str) -> Result<u64, String> {
         None => text.parse(),
     };
     parsed.map_err(|_| "expected a service id, decimal or 0x...".to_owned())
+}
+
+/// A line for each difference.
+impl Document for Difference {
+    const SCHEMA: &'static str = "sapphire.compare-difference/1";
+}
+
+/// The last line: the whole.
+#[derive(Debug, Serialize)]
+struct Whole {
+    asked: u64,
+    answered: u64,
+    different: u64,
+}
+
+impl Document for Whole {
+    const SCHEMA: &'static str = "sapphire.compare/1";
 }
 
 /// What is compared with.
@@ -180,7 +197,11 @@ impl Compare {
             different,
         } = tally;
         if self.json {
-            json::print(&json!({"asked": asked, "answered": answered, "different": different}))?;
+            json::print(&Whole {
+                asked,
+                answered,
+                different,
+            })?;
         }
         let whom = client.whom();
         if answered == 0 {

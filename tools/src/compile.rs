@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use sa_compiler::pipeline::{self, Compiled, Stamp};
 use sa_fabric::store;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::failure::Outcome;
 use crate::inputs::{FabricArgs, failure, or_fail, warn};
-use crate::json;
+use crate::json::{self, Document};
 
 #[derive(Debug, Args)]
 pub(crate) struct Compile {
@@ -48,25 +48,52 @@ fn print(verb: &Compile, compiled: &Compiled) -> Outcome {
     Ok(())
 }
 
+/// What was written, and what it cost.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    file: String,
+    engine: String,
+    switches: usize,
+    hosts: usize,
+    /// None when no policy is in force.
+    rules: Option<u32>,
+    path_classes: usize,
+    encoding: &'a str,
+    snapshot_bytes: usize,
+    /// 16 hex digits.
+    digest: String,
+    pairs_lost: u64,
+    credit_loop: bool,
+    management_cycle: bool,
+    read_ms: f64,
+    route_ms: f64,
+    check_ms: f64,
+    build_ms: f64,
+}
+
+impl Document for Report<'_> {
+    const SCHEMA: &'static str = "sapphire.compile/1";
+}
+
 fn print_json(verb: &Compile, compiled: &Compiled) -> Outcome {
     let info = compiled.snapshot.info();
     let timings = &compiled.timings;
-    json::print(&json!({
-        "file": verb.output.display().to_string(),
-        "engine": compiled.parts.routes.engine().to_string(),
-        "switches": info.switches,
-        "hosts": info.hosts,
-        "rules": info.rules,
-        "path_classes": info.path_classes,
-        "encoding": info.encoding,
-        "snapshot_bytes": info.bytes,
-        "digest": format!("{:016x}", info.digest),
-        "pairs_lost": compiled.proof.reachability.lost_between_hosts,
-        "credit_loop": compiled.proof.credit_loop.is_some(),
-        "management_cycle": compiled.proof.management_loop.is_some(),
-        "read_ms": timings.read.as_secs_f64() * 1e3,
-        "route_ms": timings.route.as_secs_f64() * 1e3,
-        "check_ms": timings.check.as_secs_f64() * 1e3,
-        "build_ms": timings.build.as_secs_f64() * 1e3,
-    }))
+    json::print(&Report {
+        file: verb.output.display().to_string(),
+        engine: compiled.parts.routes.engine().to_string(),
+        switches: info.switches,
+        hosts: info.hosts,
+        rules: info.rules,
+        path_classes: info.path_classes,
+        encoding: info.encoding,
+        snapshot_bytes: info.bytes,
+        digest: format!("{:016x}", info.digest),
+        pairs_lost: compiled.proof.reachability.lost_between_hosts,
+        credit_loop: compiled.proof.credit_loop.is_some(),
+        management_cycle: compiled.proof.management_loop.is_some(),
+        read_ms: timings.read.as_secs_f64() * 1e3,
+        route_ms: timings.route.as_secs_f64() * 1e3,
+        check_ms: timings.check.as_secs_f64() * 1e3,
+        build_ms: timings.build.as_secs_f64() * 1e3,
+    })
 }

@@ -9,10 +9,11 @@ use sa_compiler::pipeline::{self, Inputs};
 use sa_fabric::generate::{Coordinate, TorusPlan, TorusSpec, plan};
 use sa_fabric::outlet::{Folder, Readers};
 use sa_fabric::{display, formats};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
+use crate::json::Pairs;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Fabric {
@@ -105,7 +106,8 @@ fn write_torus(verb: &Torus) -> Outcome {
     let folder = or_fail(Folder::make(&verb.output))?;
     put(&folder, "net", &plan.net())?;
     put(&folder, "torus-2QoS.conf", &plan.torus_conf())?;
-    put(&folder, "topo.json", &format!("{}\n", topo(&plan)))?;
+    let topo = or_fail(serde_json::to_string(&Topo::new(&plan)))?;
+    put(&folder, "topo.json", &format!("{topo}\n"))?;
     if verb.lids {
         write_lids(&folder)?;
     }
@@ -148,43 +150,65 @@ fn spec(verb: &Torus) -> TorusSpec {
     spec
 }
 
-/// What was built, for programs: coordinates, cables, hosts.
-fn topo(plan: &TorusPlan) -> Value {
-    let name = |[x, y, z]: Coordinate| format!("S{x}_{y}_{z}");
-    let spec = &plan.spec;
-    let mesh: Vec<bool> = spec
-        .mesh
-        .iter()
-        .zip(spec.size)
-        .map(|(open, size)| *open || size == 2)
-        .collect();
-    let switches = plan.switches.iter().map(|switch| {
-        (
-            switch.name.clone(),
-            json!({ "coord": switch.coordinate, "guid": switch.guid }),
-        )
-    });
-    let links = plan
-        .links
-        .iter()
-        .map(|link| json!([name(link.from.0), link.from.1, name(link.to.0), link.to.1]));
-    let hosts = plan.hosts.iter().map(|host| {
-        json!({
-            "name": host.name,
-            "guid": host.guid,
-            "portguid": host.guid + 1,
-            "coord": host.coordinate,
-            "swport": host.switch_port,
-        })
-    });
-    json!({
-        "size": spec.size,
-        "mesh": mesh,
-        "links_per_dim": spec.parallel,
-        "switches": switches.collect::<serde_json::Map<_, _>>(),
-        "links": links.collect::<Vec<_>>(),
-        "hosts": hosts.collect::<Vec<_>>(),
-    })
+/// What was built, for programs: coordinates, cables, hosts. A file of the corpora' format, which
+/// has no name of its own in it.
+#[derive(Debug, Serialize)]
+struct Topo<'a> {
+    size: [u8; 3],
+    /// Axes that are no rings.
+    mesh: Vec<bool>,
+    links_per_dim: [u8; 3],
+    switches: Pairs<&'a str, TopoSwitch>,
+    /// Switch and port at one end, switch and port at the other.
+    links: Vec<(String, u8, String, u8)>,
+    hosts: Vec<TopoHost<'a>>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct TopoSwitch {
+    coord: Coordinate,
+    guid: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct TopoHost<'a> {
+    name: &'a str,
+    /// Of the node.
+    guid: u64,
+    portguid: u64,
+    /// Of its switch.
+    coord: Coordinate,
+    swport: u8,
+}
+
+impl<'a> Topo<'a> {
+    fn new(plan: &'a TorusPlan) -> Self {
+        let name = |[x, y, z]: Coordinate| format!("S{x}_{y}_{z}");
+        let spec = &plan.spec;
+        let mesh = spec.mesh.iter().zip(spec.size);
+        let switches = plan.switches.iter().map(|switch| {
+            let (coord, guid) = (switch.coordinate, switch.guid);
+            (switch.name.as_str(), TopoSwitch { coord, guid })
+        });
+        let links = plan.links.iter();
+        let hosts = plan.hosts.iter().map(|host| TopoHost {
+            name: &host.name,
+            guid: host.guid,
+            portguid: host.guid + 1,
+            coord: host.coordinate,
+            swport: host.switch_port,
+        });
+        Self {
+            size: spec.size,
+            mesh: mesh.map(|(open, size)| *open || size == 2).collect(),
+            links_per_dim: spec.parallel,
+            switches: Pairs(switches.collect()),
+            links: links
+                .map(|link| (name(link.from.0), link.from.1, name(link.to.0), link.to.1))
+                .collect(),
+            hosts: hosts.collect(),
+        }
+    }
 }
 
 fn write_lids(folder: &Folder) -> Outcome {

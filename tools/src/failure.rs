@@ -25,7 +25,7 @@ use sa_source::SourceError;
 use sa_text::{Location, Position};
 use sa_wire::mad::DecodeError;
 use sa_wire::request::TooShort;
-use serde_json::{Value, json};
+use serde::Serialize;
 use sm_control::config::ConfigError;
 
 /// What a verb ends with.
@@ -137,29 +137,32 @@ impl Failure {
         &self.text
     }
 
-    /// For programs. Shape: an object with one member, `error`; in it `message`, `exit_code`,
-    /// and `file`, `line` and `column`, each null where there is none.
-    pub(crate) fn in_json(&self) -> Value {
-        let mut answer = json!({});
-        self.put_into(&mut answer);
-        answer
-    }
-
-    /// The same member in an answer that says more.
-    pub(crate) fn put_into(&self, answer: &mut Value) {
+    /// For programs: what stands as `error` in a document.
+    pub(crate) fn report(&self) -> ErrorReport<'_> {
         let location = self.location.as_ref();
         let at = location.and_then(|location| location.at);
-        let error = json!({
-            "message": self.text,
-            "exit_code": self.exit_code(),
-            "file": location.map(|location| location.file.display().to_string()),
-            "line": at.map(|at| at.line),
-            "column": at.map(|at| at.column),
-        });
-        if let Some(fields) = answer.as_object_mut() {
-            fields.insert("error".to_owned(), error);
+        ErrorReport {
+            message: &self.text,
+            exit_code: self.exit_code(),
+            file: location.map(|location| location.file.display().to_string()),
+            line: at.map(|at| at.line),
+            column: at.map(|at| at.column),
         }
     }
+}
+
+/// A failure for programs.
+#[derive(Debug, Serialize)]
+pub(crate) struct ErrorReport<'a> {
+    /// What is wrong, and what to do about it, as standard error has it.
+    message: &'a str,
+    exit_code: u8,
+    /// The file that it is about; none for what no file says.
+    file: Option<String>,
+    /// From 1; none where the whole file is meant.
+    line: Option<u32>,
+    /// From 1. Units: characters.
+    column: Option<u32>,
 }
 
 impl fmt::Display for Failure {
@@ -274,24 +277,18 @@ mod tests {
             "expected x",
         );
         assert_eq!(failure.text(), "a: b.conf:3:14: expected x");
-        let error = &failure.in_json()["error"];
-        assert_eq!(error["file"], path);
-        assert_eq!((&error["line"], &error["column"]), (&json!(3), &json!(14)));
+        let error = failure.report();
+        assert_eq!(error.file.as_deref(), Some(path));
+        assert_eq!((error.line, error.column), (Some(3), Some(14)));
         let whole = Failure::failed_in(path, "cannot be read");
-        let error = &whole.in_json()["error"];
-        assert_eq!(
-            (&error["file"], &error["line"]),
-            (&json!(path), &Value::Null)
-        );
+        let error = whole.report();
+        assert_eq!((error.file.as_deref(), error.line), (Some(path), None));
     }
 
     #[test]
     fn a_sentence_that_looks_like_a_place_is_none() {
         for text in ["", "LID 3: no such port", "1:2: x", "src/main.rs:3:14: no"] {
-            assert_eq!(
-                Failure::failed(text).in_json()["error"]["file"],
-                Value::Null
-            );
+            assert_eq!(Failure::failed(text).report().file, None);
         }
     }
 }

@@ -49,7 +49,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// that is closed early (| head) changes none of it; with a full disk behind standard output it is 1.
 ///
 /// With --json a verb that fails before it has printed anything prints {"error": {..}} with message,
-/// exit_code, file, line and column.
+/// exit_code, file, line and column. What --json prints begins with "schema": its name and version,
+/// which docs/schemas describes.
 #[derive(Debug, Parser)]
 #[command(
     name = "sapphire",

@@ -10,10 +10,10 @@ mod srp;
 
 use clap::Subcommand;
 use sa_wire::mad::Status;
-use serde_json::Value;
 
 use crate::failure::{Failure, Outcome};
-use crate::{json, services};
+use crate::json::{self, Document};
+use crate::services;
 
 /// Asks. Exit status 1: the SA answers with another status than 0, be it that it has no such
 /// record; a table without records is none of these. 4: nobody answers.
@@ -43,15 +43,11 @@ fn number<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
 }
 
 /// Prints what the SA said, as JSON or by `text`. Errors: it refuses, or has no such record.
-fn told(answer: Value, status: Status, as_json: bool, text: impl FnOnce()) -> Outcome {
+fn told<T: Document>(answer: &T, status: Status, as_json: bool, text: impl FnOnce()) -> Outcome {
     let refused = (status != Status::OK)
         .then(|| Failure::failed(format!("the SA refuses the request: status {status}")));
     if as_json {
-        let mut answer = answer;
-        if let Some(failure) = &refused {
-            failure.put_into(&mut answer);
-        }
-        json::print(&answer)?;
+        json::print_with(answer, refused.as_ref())?;
     } else {
         if refused.is_some() {
             outln!("status {status}");

@@ -13,11 +13,12 @@ use multicast::Multicast;
 use sa_compiler::export::{self, Estimate, Export, Packing, Psl, Table};
 use sa_compiler::pipeline::{self, Compiled, PipelineError, Stamp, remarks_of_engine};
 use sa_compiler::state::FabricState;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, or_fail, warn};
-use crate::json;
+use crate::json::{self, Document, Pairs};
+use crate::simulate::Pair;
 use crate::simulate::compare;
 
 #[derive(Debug, Args)]
@@ -132,9 +133,8 @@ fn write(
     if let Some(why) = room::lacks(directory, &estimate).filter(|_| !verb.force) {
         let failure = Failure::refused(why);
         if verb.json {
-            let mut answer = json!({"estimate": room::in_json(&estimate)});
-            failure.put_into(&mut answer);
-            json::print(&answer)?;
+            let estimate = room::sizes(&estimate);
+            json::print_with(&TooLarge { estimate }, Some(&failure))?;
         }
         return Err(failure);
     }
@@ -152,6 +152,49 @@ fn refuse(verb: &Route, refused: &pipeline::Refused) -> Outcome {
     Err(Failure::refused(refused.to_string()))
 }
 
+/// The figures of routes.
+#[derive(Debug, Serialize)]
+struct Report {
+    engine: String,
+    switches: usize,
+    hosts: usize,
+    route_ms: f64,
+    /// To make the SL2VL tables of all switches.
+    sl2vl_ms: f64,
+    /// The proof, that of multicast included.
+    check_ms: f64,
+    /// The most memory that the process ever held. Units: MB.
+    peak_mb: f64,
+    /// Ordered pairs of hosts that are wired together and have no path.
+    pairs_lost: u64,
+    /// Some of them.
+    lost: Vec<Pair>,
+    credit_loop: bool,
+    /// Packets that only switches send each other could close a credit loop.
+    management_cycle: bool,
+    /// Multicast tables that are not empty.
+    mlids: usize,
+    multicast_cycle: bool,
+    /// Bytes by file as they were thought to be before; none without `--out`.
+    estimate: Option<Pairs<&'static str, u64>>,
+    out: Option<String>,
+}
+
+impl Document for Report {
+    const SCHEMA: &'static str = "sapphire.route/1";
+}
+
+/// What is printed where nothing is written, because there is no room.
+#[derive(Debug, Serialize)]
+struct TooLarge {
+    /// Bytes by file.
+    estimate: Pairs<&'static str, u64>,
+}
+
+impl Document for TooLarge {
+    const SCHEMA: &'static str = "sapphire.route-estimate/1";
+}
+
 fn report(
     verb: &Route,
     compiled: &Compiled,
@@ -166,23 +209,24 @@ fn report(
     let peak = peak_mb();
     let check_ms = ms(timings.check + multicast.check);
     if verb.json {
-        return json::print(&json!({
-            "engine": engine,
-            "switches": info.switches,
-            "hosts": info.hosts,
-            "route_ms": ms(timings.route),
-            "sl2vl_ms": sl2vl_ms(&compiled.parts),
-            "check_ms": check_ms,
-            "peak_mb": peak,
-            "pairs_lost": lost,
-            "lost": lost_pairs(compiled),
-            "credit_loop": compiled.proof.credit_loop.is_some(),
-            "management_cycle": compiled.proof.management_loop.is_some(),
-            "mlids": multicast.mlids(),
-            "multicast_cycle": has_multicast_cycle(compiled, multicast),
-            "estimate": estimate.map(room::in_json),
-            "out": verb.out.as_deref().map(Path::display).map(|path| path.to_string()),
-        }));
+        let pairs = compare::lost(compiled).into_iter();
+        return json::print(&Report {
+            engine,
+            switches: info.switches,
+            hosts: info.hosts,
+            route_ms: ms(timings.route),
+            sl2vl_ms: sl2vl_ms(&compiled.parts),
+            check_ms,
+            peak_mb: peak,
+            pairs_lost: lost,
+            lost: pairs.map(|(from, to)| Pair { from, to }).collect(),
+            credit_loop: compiled.proof.credit_loop.is_some(),
+            management_cycle: compiled.proof.management_loop.is_some(),
+            mlids: multicast.mlids(),
+            multicast_cycle: has_multicast_cycle(compiled, multicast),
+            estimate: estimate.map(room::sizes),
+            out: verb.out.as_deref().map(|path| path.display().to_string()),
+        });
     }
     outln!("engine           {engine}");
     outln!("switches         {}", info.switches);
@@ -212,14 +256,6 @@ fn report(
         outln!("written to       {}", directory.display());
     }
     Ok(())
-}
-
-/// Some of the pairs of hosts that have no path.
-fn lost_pairs(compiled: &Compiled) -> Vec<serde_json::Value> {
-    let pairs = compare::lost(compiled).into_iter();
-    pairs
-        .map(|(from, to)| json!({"from": from, "to": to}))
-        .collect()
 }
 
 const fn yes_or_none(found: bool) -> &'static str {

@@ -6,10 +6,11 @@ use clap::Args;
 use policy::UlpNames;
 use policy::services::{Meaning, Service, Ulp};
 use sa_fabric::intake::{self, Kind};
-use serde_json::{Value, json};
+use sa_wire::ServiceId;
+use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
-use crate::json;
+use crate::json::{self, Document};
 
 /// Built-in names and those of a file. Errors: the file cannot be read or parsed.
 pub(crate) fn names(file: Option<&Path>) -> Outcome<UlpNames> {
@@ -39,6 +40,29 @@ pub(crate) fn service(names: &UlpNames, word: &str) -> Outcome<Service> {
     })
 }
 
+/// The service id of a request, and what it stands for.
+#[derive(Debug, Serialize)]
+pub(crate) struct Asked {
+    /// Shape: `0x` and 16 digits.
+    pub(crate) service_id: String,
+    /// None for an id that no service has.
+    name: Option<String>,
+    /// The name, or what is known of the id.
+    pub(crate) what: String,
+}
+
+impl Asked {
+    /// None for a request that names no service id.
+    pub(crate) fn about(names: &UlpNames, id: Option<ServiceId>) -> Option<Self> {
+        let id = id?;
+        Some(Self {
+            service_id: format!("0x{:016x}", id.0),
+            name: names.name(id),
+            what: names.describe(id),
+        })
+    }
+}
+
 /// Names of services.
 #[derive(Debug, Args)]
 pub(crate) struct Services {
@@ -64,7 +88,7 @@ pub(crate) fn run(verb: &Services) -> Outcome {
         }
     };
     if verb.json {
-        return json::print(&Value::from(rows));
+        return json::print_all(&rows);
     }
     for row in &rows {
         print(row);
@@ -72,7 +96,29 @@ pub(crate) fn run(verb: &Services) -> Outcome {
     Ok(())
 }
 
-fn row(ulp: &Ulp) -> Value {
+/// What a name or a service id stands for.
+#[derive(Debug, Serialize)]
+struct Row {
+    /// None for an id that no service has.
+    name: Option<String>,
+    /// Of a service in the table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aliases: Option<Vec<String>>,
+    /// None for a name that names nothing in its requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    /// What of a request tells that it is this service's; none as with `title`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matched_by: Option<&'static str>,
+    /// Ids, and ranges of them, as policies write them.
+    service_ids: Vec<String>,
+}
+
+impl Document for Row {
+    const SCHEMA: &'static str = "sapphire.query-services/1";
+}
+
+fn row(ulp: &Ulp) -> Row {
     let (ids, matched) = match &ulp.meaning {
         Meaning::Space(space) => (vec![space.range()], "service ids of any port"),
         Meaning::Ids { ids, .. } => (ids.clone(), "service ids"),
@@ -81,34 +127,42 @@ fn row(ulp: &Ulp) -> Value {
         Meaning::Target => (Vec::new(), "destination, or the targets' own service ids"),
         Meaning::Silent => (Vec::new(), "nothing: it names nothing"),
     };
-    json!({
-        "name": ulp.name,
-        "aliases": ulp.aliases,
-        "title": ulp.title,
-        "matched_by": matched,
-        "service_ids": ids.iter().map(range).collect::<Vec<_>>(),
-    })
+    Row {
+        name: Some(ulp.name.clone()),
+        aliases: Some(ulp.aliases.clone()),
+        title: Some(ulp.title.clone()),
+        matched_by: Some(matched),
+        service_ids: ids.iter().map(range).collect(),
+    }
 }
 
-fn looked_up(names: &UlpNames, word: &str) -> Outcome<Value> {
+fn looked_up(names: &UlpNames, word: &str) -> Outcome<Row> {
     if let Some(ulp) = names.find(word.trim()) {
         return Ok(row(ulp));
     }
-    match service(names, word)? {
-        Service::Id(id) => Ok(json!({
-            "name": names.name(id),
-            "title": names.describe(id),
-            "matched_by": "service ids",
-            "service_ids": [range(&(id.0, id.0))],
-        })),
-        Service::Partition { pkey } => Ok(json!({
-            "name": "ipoib",
-            "title": format!("IP over InfiniBand in partition 0x{pkey:04x}"),
-            "matched_by": "P_Key",
-            "service_ids": [],
-        })),
-        Service::Silent(name) => Ok(json!({ "name": name, "service_ids": [] })),
-    }
+    Ok(match service(names, word)? {
+        Service::Id(id) => Row {
+            name: names.name(id),
+            aliases: None,
+            title: Some(names.describe(id)),
+            matched_by: Some("service ids"),
+            service_ids: vec![range(&(id.0, id.0))],
+        },
+        Service::Partition { pkey } => Row {
+            name: Some("ipoib".to_owned()),
+            aliases: None,
+            title: Some(format!("IP over InfiniBand in partition 0x{pkey:04x}")),
+            matched_by: Some("P_Key"),
+            service_ids: Vec::new(),
+        },
+        Service::Silent(name) => Row {
+            name: Some(name),
+            aliases: None,
+            title: None,
+            matched_by: None,
+            service_ids: Vec::new(),
+        },
+    })
 }
 
 /// As policies write it.
@@ -119,20 +173,16 @@ fn range((low, high): &(u64, u64)) -> String {
     }
 }
 
-fn print(row: &Value) {
-    let list = |key: &str| {
-        let words = row[key].as_array().into_iter().flatten();
-        let words: Vec<&str> = words.filter_map(Value::as_str).collect();
-        words.join(", ")
+fn print(row: &Row) {
+    let ids = match row.service_ids.as_slice() {
+        [] => row.matched_by.unwrap_or("-").to_owned(),
+        ids => ids.join(", "),
     };
-    let text = |key: &str| row[key].as_str().unwrap_or("-").to_owned();
-    let ids = match list("service_ids") {
-        none if none.is_empty() => text("matched_by"),
-        ids => ids,
+    let aliases = match row.aliases.as_deref().unwrap_or_default() {
+        [] => String::new(),
+        aliases => format!(" (also {})", aliases.join(", ")),
     };
-    let aliases = match list("aliases") {
-        none if none.is_empty() => none,
-        aliases => format!(" (also {aliases})"),
-    };
-    outln!("{:<18}{ids:<40}  {}{aliases}", text("name"), text("title"));
+    let name = row.name.as_deref().unwrap_or("-");
+    let title = row.title.as_deref().unwrap_or("-");
+    outln!("{name:<18}{ids:<40}  {title}{aliases}");
 }

@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, warn};
+use crate::json::{self, Document};
 use crate::output;
 
 /// Shows the SL2VL and VL arbitration tables that ports are to have once the subnet has settled:
@@ -122,6 +123,10 @@ struct Line<'a> {
     high_limit: u8,
 }
 
+impl Document for Line<'_> {
+    const SCHEMA: &'static str = "sapphire.setup/1";
+}
+
 #[derive(Debug, Serialize)]
 struct Row {
     r#in: u8,
@@ -131,8 +136,7 @@ struct Row {
 
 fn lines(out: &mut impl Write, parts: &FabricState, scopes: Option<&Scopes<'_>>) -> io::Result<()> {
     for port in port_tables_with(parts, scopes) {
-        serde_json::to_writer(&mut *out, &line(parts, &port))?;
-        writeln!(out)?;
+        json::write(out, &line(parts, &port))?;
     }
     Ok(())
 }

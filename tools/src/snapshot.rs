@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::failure::Outcome;
 use crate::inputs::{open_snapshot, or_fail};
-use crate::json;
+use crate::json::{self, Document, Pairs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Snapshot {
@@ -47,10 +47,11 @@ pub(crate) struct Files {
     json: bool,
 }
 
-/// What `--json` prints of a file.
-#[derive(Serialize)]
+/// What a file holds, for programs.
+#[derive(Debug, Serialize)]
 struct Line<'a> {
     file: String,
+    /// True: one that is damaged is an error.
     ok: bool,
     epoch: u64,
     built_unix: u64,
@@ -63,8 +64,26 @@ struct Line<'a> {
     encoding: &'a str,
     qos: bool,
     sa_key: bool,
-    sections: serde_json::Map<String, serde_json::Value>,
+    /// Units: bytes.
+    sections: Pairs<&'static str, usize>,
     provenance: Vec<&'a str>,
+}
+
+impl Document for Line<'_> {
+    const SCHEMA: &'static str = "sapphire.snapshot/1";
+}
+
+/// What a copy holds, for programs.
+#[derive(Debug, Serialize)]
+struct Exported {
+    file: String,
+    /// 16 hex digits.
+    digest: String,
+    bytes: usize,
+}
+
+impl Document for Exported {
+    const SCHEMA: &'static str = "sapphire.snapshot-export/1";
 }
 
 pub(crate) fn run(verb: &Snapshot) -> Outcome {
@@ -80,11 +99,11 @@ fn export(verb: &Export) -> Outcome {
     or_fail(store::write(&verb.output, &public))?;
     let (out, digest) = (verb.output.display(), public.digest());
     if verb.json {
-        return json::print(&serde_json::json!({
-            "file": out.to_string(),
-            "digest": format!("{digest:016x}"),
-            "bytes": public.as_bytes().len(),
-        }));
+        return json::print(&Exported {
+            file: out.to_string(),
+            digest: format!("{digest:016x}"),
+            bytes: public.as_bytes().len(),
+        });
     }
     outln!("{out}: without the SA's key, digest xxh3:{digest:016x}");
     Ok(())
@@ -108,7 +127,6 @@ fn each(files: &Files, print: impl Fn(&str, &SnapshotInfo)) -> Outcome {
 }
 
 fn line(file: String, info: &SnapshotInfo) -> Line<'_> {
-    let sections = info.sections.iter();
     Line {
         file,
         ok: true,
@@ -123,9 +141,7 @@ fn line(file: String, info: &SnapshotInfo) -> Line<'_> {
         encoding: info.encoding,
         qos: info.qos,
         sa_key: info.has_key,
-        sections: sections
-            .map(|(name, bytes)| ((*name).to_owned(), (*bytes).into()))
-            .collect(),
+        sections: Pairs(info.sections.clone()),
         provenance: info.provenance.lines().collect(),
     }
 }

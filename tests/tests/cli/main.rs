@@ -7,6 +7,7 @@ mod errors;
 mod policy_lint;
 mod policy_verbs;
 mod roce_entropy;
+mod schemas;
 mod services;
 mod simulate;
 mod tool;

@@ -12,7 +12,7 @@ use policy::{ParseOptions, UlpNames, parse_as};
 use sa_port::ibsim::{Attachment, IbsimClient, Options, Role};
 use sa_rig::{Fabric, TWO_HOSTS, wait_for};
 use sa_tests::cli::{program, sapphire_on};
-use sa_tests::skip;
+use sa_tests::{schema, skip};
 use sa_text::Severity;
 use sa_wire::Lid;
 use sa_wire::device_management::{DeviceMad, MGMT_CLASS_DEVICE};
@@ -408,6 +408,7 @@ fn services_of_an_srp_target_are_read_through_the_fabric() -> Result<()> {
         &[&query[..], &["--json", &lid]].concat(),
     )?;
     let json: Value = serde_json::from_slice(&output.stdout)?;
+    ensure!(schema::judge(&json[0])? == "sapphire.query-srp-targets/1");
     let service = &json[0]["controllers"][0]["services"][0];
     ensure!(service["service_id"] == "0x0000000000100010", "{json}");
 

@@ -7,18 +7,18 @@ use std::process::{Command, Output, Stdio};
 use anyhow::{Context, Result, ensure};
 use sa_rig::{Fabric, Scratch};
 use sa_tests::cli::program;
-use sa_tests::skip;
+use sa_tests::{schema, skip};
 use serde_json::Value;
 
-/// Directory of the built programs.
-fn built() -> Result<PathBuf> {
+/// Directory of the built programs, with this one of the bench's.
+pub(crate) fn built(name: &str) -> Result<PathBuf> {
     let sapphired = program("sapphired")?;
     let directory = sapphired.parent().context("a directory")?.to_owned();
-    if !directory.join("versus-opensm").is_file() {
+    if !directory.join(name).is_file() {
         let target = directory.parent().context("a target directory")?;
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-        cargo.args(["build", "-p", "sa-bench", "--bin", "versus-opensm"]);
+        cargo.args(["build", "-p", "sa-bench", "--bin", name]);
         if directory.ends_with("release") {
             cargo.arg("--release");
         }
@@ -34,7 +34,7 @@ fn versus(options: &[&str]) -> Result<Output> {
     let small = ["--size", "3x3x3", "--hosts", "1", "--rounds", "2"];
     let short = ["--seconds", "0.1", "--pairs", "300", "--windows", "1,8"];
     let mut command = Command::new(script);
-    command.env("VERSUS_BIN", built()?);
+    command.env("VERSUS_BIN", built("versus-opensm")?);
     command.args(small).args(short).args(options);
     Ok(command.stdin(Stdio::null()).output()?)
 }
@@ -56,6 +56,9 @@ fn both_answer_rightly_and_every_figure_is_there() -> Result<()> {
         .lines()
         .map(serde_json::from_str)
         .collect::<Result<_, _>>()?;
+    for line in &lines {
+        schema::judge(line)?;
+    }
     let [head, cells @ .., end] = lines.as_slice() else {
         anyhow::bail!("{output:?}");
     };
@@ -135,7 +138,7 @@ fn people_read_on_what_it_was_measured() -> Result<()> {
 fn what_is_missing_is_named() -> Result<()> {
     let scratch = Scratch::new()?;
     let run = |options: &[&str]| -> Result<Output> {
-        let mut command = Command::new(built()?.join("versus-opensm"));
+        let mut command = Command::new(built("versus-opensm")?.join("versus-opensm"));
         // Without the programs of packages.
         command.env("PATH", scratch.path()).args(options);
         Ok(command.output()?)

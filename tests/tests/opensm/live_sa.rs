@@ -16,7 +16,7 @@ use sa_tests::cli::sapphire_on;
 use sa_tests::config::Config;
 use sa_tests::daemon::Daemon;
 use sa_tests::served::Served;
-use sa_tests::{http, skip};
+use sa_tests::{http, schema, skip};
 use sa_wire::{Lid, request};
 use serde_json::Value;
 use sm_control::config::FabricSaSection;
@@ -482,6 +482,7 @@ fn files_of_a_running_fabric_serve_offline_verbs() -> Result<()> {
         Ok(serde_json::from_slice(&output.stdout)?)
     };
     let read = run(&["fabric", "read", "--via", &via, "-o", "read", "--json"])?;
+    ensure!(schema::judge(&read)? == "sapphire.fabric-read/1");
     ensure!(read["switches"] == 125 && read["ports"] == 125, "{read}");
     ensure!(read["links"] == 125 * 3 + 125, "{read}");
     let same = |name: &str| -> Result<bool> {

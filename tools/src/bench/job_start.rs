@@ -5,14 +5,16 @@ use sa_bench::requests::Host;
 use sa_bench::{PauseFloor, measure_pause_floor};
 use sa_fastpath::affinity;
 use sa_wire::umad::Slot;
-use serde_json::json;
+use serde::Serialize;
 
+use super::machine::{self, Machine};
 use super::prepare::Bed;
 use super::run::{Figures, line, on_core};
-use super::{Bench, By, is_whole, judge, machine, requests, show};
+use super::show::Pauses;
+use super::{Bench, By, is_whole, judge, requests, show};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
-use crate::json;
+use crate::json::{self, Document};
 
 /// What all repetitions showed.
 #[derive(Default)]
@@ -91,6 +93,41 @@ fn measure(
     Ok(measured)
 }
 
+/// What came of all repetitions, for programs. Figures are medians over them, a range is the least
+/// and the most.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    layer: &'static str,
+    workload: &'static str,
+    by: &'static str,
+    nodes: u32,
+    /// On each node.
+    processes: u32,
+    queries: u64,
+    rules: u32,
+    batch: u16,
+    /// Until the last reply.
+    total_seconds: f64,
+    total_seconds_range: [f64; 2],
+    mqps: f64,
+    ns_per_query: f64,
+    ns_per_query_with_waiting: f64,
+    wrong: u64,
+    lost: u64,
+    repeat: u8,
+    fabric: &'a str,
+    hosts: usize,
+    switches: usize,
+    snapshot_bytes: usize,
+    pauses: Pauses,
+    command: String,
+    machine: Machine,
+}
+
+impl Document for Line<'_> {
+    const SCHEMA: &'static str = "sapphire.bench-job-start/1";
+}
+
 fn show_run(bed: &Bed, verb: &Bench, job: &Job, measured: &Measured) -> Outcome {
     let by = match verb.by {
         By::Lid => "lid",
@@ -99,31 +136,31 @@ fn show_run(bed: &Bed, verb: &Bench, job: &Job, measured: &Measured) -> Outcome 
     let seconds = &measured.seconds;
     if verb.json {
         let info = bed.snapshot.info();
-        return json::print(&json!({
-            "layer": "ring",
-            "workload": "job-start",
-            "by": by,
-            "nodes": verb.nodes,
-            "processes": verb.processes,
-            "queries": job.queries(),
-            "rules": info.rules.unwrap_or(0),
-            "batch": verb.batch.unwrap_or(32),
-            "total_seconds": seconds.median(),
-            "total_seconds_range": [seconds.least(), seconds.most()],
-            "mqps": measured.mqps.median(),
-            "ns_per_query": measured.ns_per_query.median(),
-            "ns_per_query_with_waiting": measured.ns_with_waiting.median(),
-            "wrong": measured.wrong,
-            "lost": measured.lost,
-            "repeat": verb.repeat,
-            "fabric": bed.name,
-            "hosts": info.hosts,
-            "switches": info.switches,
-            "snapshot_bytes": info.bytes,
-            "pauses": show::pauses(measured.pauses),
-            "command": machine::command(),
-            "machine": machine::facts(),
-        }));
+        return json::print(&Line {
+            layer: "ring",
+            workload: "job-start",
+            by,
+            nodes: verb.nodes,
+            processes: verb.processes,
+            queries: job.queries(),
+            rules: info.rules.unwrap_or(0),
+            batch: verb.batch.unwrap_or(32),
+            total_seconds: seconds.median(),
+            total_seconds_range: [seconds.least(), seconds.most()],
+            mqps: measured.mqps.median(),
+            ns_per_query: measured.ns_per_query.median(),
+            ns_per_query_with_waiting: measured.ns_with_waiting.median(),
+            wrong: measured.wrong,
+            lost: measured.lost,
+            repeat: verb.repeat,
+            fabric: &bed.name,
+            hosts: info.hosts,
+            switches: info.switches,
+            snapshot_bytes: info.bytes,
+            pauses: measured.pauses.into(),
+            command: machine::command(),
+            machine: Machine::here(),
+        });
     }
     outln!(
         "\njob-start over the ring, {} nodes with {} processes, by {by}: {} queries; {} runs",

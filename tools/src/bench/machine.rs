@@ -1,55 +1,87 @@
 //! What a figure was measured on.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 /// Facts that figures depend on; null where the system does not tell.
-pub(crate) fn facts() -> Value {
-    let cores = sa_fastpath::affinity::cores();
-    json!({
-        "cpu": cpu(),
-        "mhz": cpu_info("cpu MHz").and_then(|mhz| mhz.parse::<f64>().ok()),
-        "cores": cores.len(),
-        "pinned": cores,
-        "l1d": cache(0),
-        "l2": cache(2),
-        "l3": cache(3),
-        "kernel": first_line(Path::new("/proc/sys/kernel/osrelease")),
-        "huge_pages": chosen(Path::new("/sys/kernel/mm/transparent_hugepage/enabled")),
-        "mitigations": mitigations(),
-        "load": load(),
-        "version": env!("CARGO_PKG_VERSION"),
-        "commit": commit(),
-        "optimised": !cfg!(debug_assertions),
-    })
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Machine {
+    pub(super) cpu: Option<String>,
+    mhz: Option<f64>,
+    /// That this process may run on.
+    cores: usize,
+    /// Their numbers.
+    pub(super) pinned: Vec<usize>,
+    pub(super) l1d: Option<String>,
+    pub(super) l2: Option<String>,
+    pub(super) l3: Option<String>,
+    pub(super) kernel: Option<String>,
+    pub(super) huge_pages: Option<String>,
+    /// Weaknesses of the CPU that the kernel works around, and those that it leaves, by name.
+    pub(super) mitigations: Option<BTreeMap<String, String>>,
+    /// Load average of the last minute.
+    pub(super) load: Option<f64>,
+    version: String,
+    pub(super) commit: Option<String>,
+    pub(super) optimised: bool,
 }
 
-/// The same in one line.
-pub(crate) fn in_words() -> String {
-    let facts = facts();
-    let text = |name: &str| match facts.get(name) {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Null) | None => "unknown".to_owned(),
-        Some(other) => other.to_string(),
-    };
-    let built = match cfg!(debug_assertions) {
-        true => ", a debug build: figures mean nothing",
-        false => "",
-    };
-    format!(
-        "{}, {} cores, L2 {}, L3 {}, Linux {}, huge pages {}, load {}, commit {}{built}",
-        text("cpu"),
-        text("cores"),
-        text("l2"),
-        text("l3"),
-        text("kernel"),
-        text("huge_pages"),
-        text("load"),
-        text("commit"),
-    )
+impl Machine {
+    /// The one that this runs on.
+    pub(super) fn here() -> Self {
+        let cores = sa_fastpath::affinity::cores();
+        Self {
+            cpu: cpu(),
+            mhz: cpu_info("cpu MHz").and_then(|mhz| mhz.parse().ok()),
+            cores: cores.len(),
+            pinned: cores,
+            l1d: cache(0),
+            l2: cache(2),
+            l3: cache(3),
+            kernel: first_line(Path::new("/proc/sys/kernel/osrelease")),
+            huge_pages: chosen(Path::new("/sys/kernel/mm/transparent_hugepage/enabled")),
+            mitigations: mitigations(),
+            load: load(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: commit(),
+            optimised: !cfg!(debug_assertions),
+        }
+    }
+
+    /// The same in one line.
+    pub(super) fn in_words(&self) -> String {
+        let built = match self.optimised {
+            true => "",
+            false => ", a debug build: figures mean nothing",
+        };
+        let load = self.load.map(|load| figures(&load));
+        format!(
+            "{}, {} cores, L2 {}, L3 {}, Linux {}, huge pages {}, load {}, commit {}{built}",
+            or_unknown(self.cpu.as_ref()),
+            self.cores,
+            or_unknown(self.l2.as_ref()),
+            or_unknown(self.l3.as_ref()),
+            or_unknown(self.kernel.as_ref()),
+            or_unknown(self.huge_pages.as_ref()),
+            or_unknown(load.as_ref()),
+            or_unknown(self.commit.as_ref()),
+        )
+    }
+}
+
+/// What the system does not tell.
+pub(super) fn or_unknown(word: Option<&String>) -> &str {
+    word.map_or("unknown", String::as_str)
+}
+
+/// Numbers as the lines have them.
+pub(super) fn figures(numbers: &impl Serialize) -> String {
+    // Numbers can always be written.
+    serde_json::to_string(numbers).unwrap_or_default()
 }
 
 /// The commit of the checkout that is worked in, with `+` where files differ from it; else the one
@@ -82,22 +114,15 @@ pub(super) fn command() -> String {
         .join(" ")
 }
 
-/// Weaknesses of the CPU that the kernel works around, and those that it leaves.
-fn mitigations() -> Option<Value> {
+fn mitigations() -> Option<BTreeMap<String, String>> {
     let files = fs::read_dir("/sys/devices/system/cpu/vulnerabilities").ok()?;
-    let mut known: Vec<(String, String)> = files
-        .flatten()
-        .filter_map(|file| {
-            let state = first_line(&file.path())?;
-            Some((file.file_name().into_string().ok()?, state))
-        })
-        .filter(|(_, state)| state != "Not affected")
-        .collect();
-    known.sort();
+    let states = files.flatten().filter_map(|file| {
+        let state = first_line(&file.path())?;
+        Some((file.file_name().into_string().ok()?, state))
+    });
     Some(
-        known
-            .into_iter()
-            .map(|(name, state)| (name, json!(state)))
+        states
+            .filter(|(_, state)| state != "Not affected")
             .collect(),
     )
 }

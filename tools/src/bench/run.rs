@@ -76,13 +76,13 @@ pub(super) struct Tail {
     pub(super) samples: u64,
 }
 
-/// Name in JSON, name for people, quantile.
-pub(super) const QUANTILES: [(&str, &str, f64); 5] = [
-    ("p50_ns", "p50", 0.5),
-    ("p90_ns", "p90", 0.9),
-    ("p99_ns", "p99", 0.99),
-    ("p999_ns", "p99.9", 0.999),
-    ("p9999_ns", "p99.99", 0.9999),
+/// Name for people, quantile.
+pub(super) const QUANTILES: [(&str, f64); 5] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
 ];
 
 /// The same figure of each repetition.
@@ -110,6 +110,11 @@ impl Figures {
 
     pub(super) fn most(&self) -> f64 {
         self.0.last().copied().unwrap_or(0.0)
+    }
+
+    /// The least and the most.
+    pub(super) fn range(&self) -> [f64; 2] {
+        [self.least(), self.most()]
     }
 }
 
@@ -278,9 +283,14 @@ impl Measured {
 }
 
 impl Tail {
+    /// One for each of [`QUANTILES`].
+    pub(super) fn medians(&self) -> [f64; QUANTILES.len()] {
+        self.quantiles.each_ref().map(Figures::median)
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     fn add(&mut self, quantile_ns: impl Fn(f64) -> u64, longest_ns: u64, samples: u64) {
-        for ((_, _, quantile), figures) in QUANTILES.iter().zip(&mut self.quantiles) {
+        for ((_, quantile), figures) in QUANTILES.iter().zip(&mut self.quantiles) {
             figures.add(quantile_ns(*quantile) as f64);
         }
         self.longest.add(longest_ns as f64);

@@ -1,14 +1,14 @@
 //! Results for people and machines.
 
 use sa_bench::{PauseFloor, Pool};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
-use super::machine;
+use super::machine::{self, Machine};
 use super::prepare::Bed;
 use super::requests::records_each;
 use super::run::{Figures, Measured, QUANTILES, Settings, Tail};
 use crate::failure::Outcome;
-use crate::json;
+use crate::json::{self, Document};
 
 /// What is measured, for people.
 pub(super) fn bed(bed: &Bed, json: bool) {
@@ -16,7 +16,7 @@ pub(super) fn bed(bed: &Bed, json: bool) {
         return;
     }
     let info = bed.snapshot.info();
-    outln!("machine   {}", machine::in_words());
+    outln!("machine   {}", Machine::here().in_words());
     outln!(
         "fabric    {}, {} switches, {} hosts, {} rules; {} bytes, built in {:.1} ms",
         bed.name,
@@ -38,7 +38,7 @@ pub(super) fn run(
     json: bool,
 ) -> Outcome {
     if json {
-        return json::print(&value(bed, pool, settings, measured, wrong));
+        return json::print(&Run::new(bed, pool, settings, measured, wrong));
     }
     if let Some(measured) = measured {
         text(pool, settings, measured, wrong);
@@ -46,98 +46,184 @@ pub(super) fn run(
     Ok(())
 }
 
-fn value(
-    bed: &Bed,
-    pool: &Pool,
-    settings: &Settings,
-    measured: Option<&Measured>,
+/// A run for programs. Figures are medians over the repetitions, a range is the least and the most;
+/// none for what was not measured. Units: ns, or as the name says.
+#[derive(Debug, Serialize)]
+struct Run<'a> {
+    layer: &'static str,
+    workload: &'static str,
+    rules: u32,
+    batch: usize,
+    /// CPU time of the serving thread.
+    ns_per_query: Option<f64>,
+    /// By wall time. Units: millions per second.
+    mqps: Option<f64>,
+    /// Latencies in memory of a batch, over the ring since a request was due, at the load nearest to
+    /// half.
+    p50_ns: Option<f64>,
+    p99_ns: Option<f64>,
+    p999_ns: Option<f64>,
     wrong: u64,
-) -> Value {
-    let info = bed.snapshot.info();
-    let figures = |of: fn(&Measured) -> &Figures| {
-        let figures = measured.map(of);
-        figures.filter(|figures| !figures.are_none())
-    };
-    let median = |of| figures(of).map(Figures::median);
-    let range = |of| figures(of).map(|figures| [figures.least(), figures.most()]);
-    let records = records_each(pool);
-    let waiting = measured.and_then(|measured| measured.ns_with_waiting.as_ref());
-    let pauses = measured.map(|measured| pauses(measured.pauses));
-    let tail = measured.and_then(Measured::middle);
-    let quantile = |nth: usize| tail.map(|tail| tail.quantiles[nth].median());
-    let loads: Vec<Value> = measured
-        .map_or(&[][..], |it| &it.tails)
-        .iter()
-        .map(load)
-        .collect();
-    let counted = measured.and_then(|measured| measured.counted);
-    let instructions = counted.map(|counted| counted.instructions);
-    let each = |figure: f64| Some(figure / records).filter(|_| records > 0.0);
-    json!({
-        "layer": settings.layer.name(),
-        "workload": settings.workload.name(),
-        "rules": info.rules.unwrap_or(0),
-        "batch": settings.batch,
-        "ns_per_query": median(|it| &it.ns_per_query),
-        "mqps": median(|it| &it.mqps),
-        "p50_ns": quantile(0),
-        "p99_ns": quantile(2),
-        "p999_ns": quantile(3),
-        "wrong": wrong,
-        "snapshot_bytes": info.bytes,
-        "build_ms": build_ms(bed),
-        "ns_per_query_range": range(|it| &it.ns_per_query),
-        "mqps_range": range(|it| &it.mqps),
-        "p999_ns_range": tail.map(|tail| [tail.quantiles[3].least(), tail.quantiles[3].most()]),
-        "p90_ns": quantile(1),
-        "p9999_ns": quantile(4),
-        "max_ns": tail.map(|tail| tail.longest.most()),
-        "latency": loads,
-        "null_ns": median(|it| &it.null_ns),
-        "ratio_to_null": median(|it| &it.ratio_to_null),
-        "ratio_to_null_range": range(|it| &it.ratio_to_null),
-        "instructions": instructions,
-        "instructions_per_record": instructions.and_then(each),
-        "mispredictions": counted.map(|counted| counted.mispredictions),
-        "ns_per_query_with_waiting": waiting.map(Figures::median),
-        "records_per_query": records,
-        "ns_per_record": median(|it| &it.ns_per_query).and_then(each),
-        "lost": measured.map(|measured| measured.lost),
-        "repeat": settings.repeat,
-        "seconds": settings.duration.as_secs_f64(),
-        "requests": pool.requests.len(),
-        "hot": settings.is_hot,
-        "repeated": settings.is_repeated || settings.workload.is_long(),
-        "fabric": bed.name,
-        "hosts": info.hosts,
-        "switches": info.switches,
-        "pauses": pauses,
-        "command": machine::command(),
-        "machine": machine::facts(),
-    })
+    snapshot_bytes: usize,
+    build_ms: f64,
+    ns_per_query_range: Option<[f64; 2]>,
+    mqps_range: Option<[f64; 2]>,
+    p999_ns_range: Option<[f64; 2]>,
+    p90_ns: Option<f64>,
+    p9999_ns: Option<f64>,
+    max_ns: Option<f64>,
+    /// At each load.
+    latency: Vec<AtLoad>,
+    /// Of a null record, in the same passes.
+    null_ns: Option<f64>,
+    ratio_to_null: Option<f64>,
+    ratio_to_null_range: Option<[f64; 2]>,
+    /// Of a query, by callgrind.
+    instructions: Option<f64>,
+    instructions_per_record: Option<f64>,
+    mispredictions: Option<f64>,
+    ns_per_query_with_waiting: Option<f64>,
+    records_per_query: f64,
+    ns_per_record: Option<f64>,
+    lost: Option<u64>,
+    repeat: u8,
+    seconds: f64,
+    /// Different ones.
+    requests: usize,
+    /// Requests are few on purpose.
+    hot: bool,
+    /// Every pass asks the same.
+    repeated: bool,
+    fabric: &'a str,
+    hosts: usize,
+    switches: usize,
+    pauses: Option<Pauses>,
+    command: String,
+    machine: Machine,
 }
 
-/// Latencies at one load.
-fn load(tail: &Tail) -> Value {
-    let mut fields = serde_json::Map::new();
-    fields.insert("percent".to_owned(), json!(tail.percent));
-    let is_due = tail.percent.is_some();
-    fields.insert("mqps".to_owned(), json!(is_due.then(|| tail.mqps.median())));
-    for ((name, _, _), figures) in QUANTILES.iter().zip(&tail.quantiles) {
-        fields.insert((*name).to_owned(), json!(figures.median()));
+impl Document for Run<'_> {
+    const SCHEMA: &'static str = "sapphire.bench/1";
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        bed: &'a Bed,
+        pool: &Pool,
+        settings: &Settings,
+        measured: Option<&Measured>,
+        wrong: u64,
+    ) -> Self {
+        let info = bed.snapshot.info();
+        let figures = |of: fn(&Measured) -> &Figures| {
+            let figures = measured.map(of);
+            figures.filter(|figures| !figures.are_none())
+        };
+        let median = |of| figures(of).map(Figures::median);
+        let range = |of| figures(of).map(Figures::range);
+        let records = records_each(pool);
+        let waiting = measured.and_then(|measured| measured.ns_with_waiting.as_ref());
+        let tail = measured.and_then(Measured::middle);
+        let quantiles = tail.map(Tail::medians);
+        let loads = measured.map_or(&[][..], |it| &it.tails).iter();
+        let counted = measured.and_then(|measured| measured.counted);
+        let instructions = counted.map(|counted| counted.instructions);
+        let each = |figure: f64| Some(figure / records).filter(|_| records > 0.0);
+        Self {
+            layer: settings.layer.name(),
+            workload: settings.workload.name(),
+            rules: info.rules.unwrap_or(0),
+            batch: settings.batch,
+            ns_per_query: median(|it| &it.ns_per_query),
+            mqps: median(|it| &it.mqps),
+            p50_ns: quantiles.map(|[p50, ..]| p50),
+            p99_ns: quantiles.map(|[_, _, p99, ..]| p99),
+            p999_ns: quantiles.map(|[.., p999, _]| p999),
+            wrong,
+            snapshot_bytes: info.bytes,
+            build_ms: build_ms(bed),
+            ns_per_query_range: range(|it| &it.ns_per_query),
+            mqps_range: range(|it| &it.mqps),
+            p999_ns_range: tail.map(|tail| tail.quantiles[3].range()),
+            p90_ns: quantiles.map(|[_, p90, ..]| p90),
+            p9999_ns: quantiles.map(|[.., p9999]| p9999),
+            max_ns: tail.map(|tail| tail.longest.most()),
+            latency: loads.map(AtLoad::from).collect(),
+            null_ns: median(|it| &it.null_ns),
+            ratio_to_null: median(|it| &it.ratio_to_null),
+            ratio_to_null_range: range(|it| &it.ratio_to_null),
+            instructions,
+            instructions_per_record: instructions.and_then(each),
+            mispredictions: counted.map(|counted| counted.mispredictions),
+            ns_per_query_with_waiting: waiting.map(Figures::median),
+            records_per_query: records,
+            ns_per_record: median(|it| &it.ns_per_query).and_then(each),
+            lost: measured.map(|measured| measured.lost),
+            repeat: settings.repeat,
+            seconds: settings.duration.as_secs_f64(),
+            requests: pool.requests.len(),
+            hot: settings.is_hot,
+            repeated: settings.is_repeated || settings.workload.is_long(),
+            fabric: &bed.name,
+            hosts: info.hosts,
+            switches: info.switches,
+            pauses: measured.map(|measured| measured.pauses.into()),
+            command: machine::command(),
+            machine: Machine::here(),
+        }
     }
-    fields.insert("max_ns".to_owned(), json!(tail.longest.most()));
-    fields.insert("samples".to_owned(), json!(tail.samples));
-    Value::Object(fields)
 }
 
-/// The pauses of the machine.
-pub(super) fn pauses(pauses: PauseFloor) -> Value {
-    json!({
-        "gaps": pauses.gaps,
-        "longest_ns": u64::try_from(pauses.longest.as_nanos()).unwrap_or(u64::MAX),
-        "share": pauses.share,
-    })
+/// Latencies at one load. Units: ns.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct AtLoad {
+    /// Of the closed loop's rate; none where nothing is due at a time.
+    pub(super) percent: Option<u8>,
+    /// Units: millions per second; none as with `percent`.
+    pub(super) mqps: Option<f64>,
+    pub(super) p50_ns: f64,
+    pub(super) p90_ns: f64,
+    pub(super) p99_ns: f64,
+    pub(super) p999_ns: f64,
+    pub(super) p9999_ns: f64,
+    pub(super) max_ns: f64,
+    pub(super) samples: u64,
+}
+
+impl From<&Tail> for AtLoad {
+    fn from(tail: &Tail) -> Self {
+        let [p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns] = tail.medians();
+        Self {
+            percent: tail.percent,
+            mqps: tail.percent.map(|_| tail.mqps.median()),
+            p50_ns,
+            p90_ns,
+            p99_ns,
+            p999_ns,
+            p9999_ns,
+            max_ns: tail.longest.most(),
+            samples: tail.samples,
+        }
+    }
+}
+
+/// The pauses of the machine: of a thread that only reads the clock, those above 20 us.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Pauses {
+    pub(super) gaps: u64,
+    pub(super) longest_ns: u64,
+    /// Of the time, from 0 to 1.
+    pub(super) share: f64,
+}
+
+impl From<PauseFloor> for Pauses {
+    fn from(pauses: PauseFloor) -> Self {
+        Self {
+            gaps: pauses.gaps,
+            longest_ns: u64::try_from(pauses.longest.as_nanos()).unwrap_or(u64::MAX),
+            share: pauses.share,
+        }
+    }
 }
 
 fn text(pool: &Pool, settings: &Settings, measured: &Measured, wrong: u64) {
@@ -201,8 +287,8 @@ fn tail_text(tail: &Tail) {
         None => ("latency".to_owned(), "of a batch"),
         Some(percent) => (format!("at {percent} %"), "since a request was due"),
     };
-    let figures = QUANTILES.iter().zip(&tail.quantiles);
-    let figures = figures.map(|((_, name, _), it)| format!("{name} {:.2}, ", it.median() * 1e-3));
+    let figures = QUANTILES.iter().zip(tail.medians());
+    let figures = figures.map(|((name, _), ns)| format!("{name} {:.2}, ", ns * 1e-3));
     outln!(
         "{name:<10}{}max {:.2} us {of}, {} samples",
         figures.collect::<String>(),

@@ -5,12 +5,12 @@ use routing::{EndPortIx, SwitchIx};
 use sa_compiler::state::FabricState;
 use sa_fabric::display;
 use sa_fabric::multicast::mlid_name;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::multicast::{ClosedBy, Fault, Multicast, Recorded};
 use super::{Check, Findings};
 use crate::failure::Outcome;
-use crate::json;
+use crate::json::{self, Document};
 
 /// Pairs that a report for people names.
 const SHOWN: usize = 20;
@@ -20,7 +20,7 @@ const EXAMPLES: usize = 3;
 
 pub(super) fn print(verb: &Check, findings: &Findings) -> Outcome {
     if verb.json {
-        return json::print(&as_json(findings));
+        return json::print(&Report::new(findings));
     }
     let parts = &findings.parts;
     outln!(
@@ -127,57 +127,128 @@ fn print_fault(parts: &FabricState, fault: &Fault) {
     }
 }
 
-fn as_json(findings: &Findings) -> Value {
-    let parts = &findings.parts;
-    let reached = &findings.reached;
-    json!({
-        "acyclic": findings.loops.hosts.is_none(),
-        "cycle": cycle(parts, findings.loops.hosts.as_ref()),
-        "management_cycle": cycle(parts, findings.loops.management.as_ref()),
-        "sls": findings.sls.name(),
-        "switches": parts.topology.switches.len(),
-        "pairs": reached.pairs,
-        "lost": reached.lost,
-        "pairs_lost": reached.lost_between_hosts,
-        "multicast": findings
-            .multicast
-            .as_ref()
-            .map(|(recorded, multicast)| multicast_json(parts, recorded, multicast)),
-        "everywhere": findings.everywhere.as_ref().map(|found| {
-            json!({ "acyclic": found.is_none(), "cycle": cycle(parts, found.as_ref()) })
-        }),
-    })
+/// The verdict for programs. Of each loop there are the lines that say who waits for whom; none
+/// where there is no loop.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    acyclic: bool,
+    cycle: Vec<String>,
+    /// Of packets that only switches send each other.
+    management_cycle: Vec<String>,
+    /// Where the SLs of paths come from.
+    sls: &'static str,
+    switches: usize,
+    /// Of a port and a LID of another one.
+    pairs: u64,
+    lost: u64,
+    /// Of hosts.
+    pairs_lost: u64,
+    /// None without multicast tables.
+    multicast: Option<OfMulticast<'a>>,
+    /// None where it is not asked for.
+    everywhere: Option<Everywhere>,
 }
 
-fn multicast_json(parts: &FabricState, recorded: &Recorded, multicast: &Multicast) -> Value {
-    let found = multicast.credit_loop.as_ref();
-    let from = recorded.groups_path.as_ref();
-    let faults = multicast.faults.iter();
-    json!({
-        "groups": recorded.tables.len(),
-        "groups_from": from.map(|path| path.display().to_string()),
-        "acyclic": found.is_none(),
-        "cycle": cycle(parts, found.map(|(found, _)| found)),
-        "closed_by": found.map(|(_, by)| by.name()),
-        "passing": passing(multicast),
-        "pairs": multicast.pairs,
-        "unreached": multicast.unreached,
-        "faults": faults.map(|fault| fault_json(parts, fault)).collect::<Vec<_>>(),
-    })
+impl Document for Report<'_> {
+    const SCHEMA: &'static str = "sapphire.check/1";
 }
 
-fn fault_json(parts: &FabricState, fault: &Fault) -> Value {
-    let twice = fault.twice.iter().map(|switch| switch_name(parts, *switch));
-    let listed = fault.listed.iter();
-    let listed = listed.map(|(from, to)| [end_name(parts, *from), end_name(parts, *to)]);
-    json!({
-        "mlid": mlid_name(fault.mlid),
-        "tree": fault.is_tree(),
-        "circle": circle(parts, fault),
-        "twice": twice.collect::<Vec<_>>(),
-        "unreached": fault.unreached,
-        "unreached_pairs": listed.collect::<Vec<_>>(),
-    })
+/// Unicast and recorded multicast together.
+#[derive(Debug, Serialize)]
+struct OfMulticast<'a> {
+    groups: usize,
+    /// None when nobody says who the members are.
+    groups_from: Option<String>,
+    acyclic: bool,
+    cycle: Vec<String>,
+    closed_by: Option<&'static str>,
+    /// MLIDs that are forwarded where the loop passes.
+    passing: Vec<String>,
+    /// Ordered pairs of members of one group.
+    pairs: u64,
+    unreached: u64,
+    faults: Vec<OfTable<'a>>,
+}
+
+/// What is wrong with one table.
+#[derive(Debug, Serialize)]
+struct OfTable<'a> {
+    mlid: String,
+    /// It is a tree; some members are not reached.
+    tree: bool,
+    /// Around which a packet runs without end.
+    circle: Vec<String>,
+    /// Switches that get one packet by two ways.
+    twice: Vec<String>,
+    unreached: u64,
+    /// Some of them.
+    unreached_pairs: Vec<[&'a str; 2]>,
+}
+
+/// Unicast and groups of everybody together.
+#[derive(Debug, Serialize)]
+struct Everywhere {
+    acyclic: bool,
+    cycle: Vec<String>,
+}
+
+impl<'a> Report<'a> {
+    fn new(findings: &'a Findings) -> Self {
+        let parts = &findings.parts;
+        let reached = &findings.reached;
+        let multicast = findings.multicast.as_ref();
+        let everywhere = findings.everywhere.as_ref();
+        Self {
+            acyclic: findings.loops.hosts.is_none(),
+            cycle: cycle(parts, findings.loops.hosts.as_ref()),
+            management_cycle: cycle(parts, findings.loops.management.as_ref()),
+            sls: findings.sls.name(),
+            switches: parts.topology.switches.len(),
+            pairs: reached.pairs,
+            lost: reached.lost,
+            pairs_lost: reached.lost_between_hosts,
+            multicast: multicast.map(|(recorded, it)| OfMulticast::new(parts, recorded, it)),
+            everywhere: everywhere.map(|found| Everywhere {
+                acyclic: found.is_none(),
+                cycle: cycle(parts, found.as_ref()),
+            }),
+        }
+    }
+}
+
+impl<'a> OfMulticast<'a> {
+    fn new(parts: &'a FabricState, recorded: &Recorded, multicast: &Multicast) -> Self {
+        let found = multicast.credit_loop.as_ref();
+        let from = recorded.groups_path.as_ref();
+        let faults = multicast.faults.iter();
+        Self {
+            groups: recorded.tables.len(),
+            groups_from: from.map(|path| path.display().to_string()),
+            acyclic: found.is_none(),
+            cycle: cycle(parts, found.map(|(found, _)| found)),
+            closed_by: found.map(|(_, by)| by.name()),
+            passing: passing(multicast),
+            pairs: multicast.pairs,
+            unreached: multicast.unreached,
+            faults: faults.map(|fault| OfTable::new(parts, fault)).collect(),
+        }
+    }
+}
+
+impl<'a> OfTable<'a> {
+    fn new(parts: &'a FabricState, fault: &Fault) -> Self {
+        let twice = fault.twice.iter().map(|switch| switch_name(parts, *switch));
+        let listed = fault.listed.iter();
+        let listed = listed.map(|(from, to)| [end_name(parts, *from), end_name(parts, *to)]);
+        Self {
+            mlid: mlid_name(fault.mlid),
+            tree: fault.is_tree(),
+            circle: circle(parts, fault),
+            twice: twice.collect(),
+            unreached: fault.unreached,
+            unreached_pairs: listed.collect(),
+        }
+    }
 }
 
 fn passing(multicast: &Multicast) -> Vec<String> {

@@ -9,10 +9,11 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::failure::{Failure, Outcome};
-use crate::json;
+use crate::json::{self, Document};
 
 /// Where a daemon is asked.
 #[derive(Debug, Args)]
@@ -27,6 +28,25 @@ pub(crate) struct Control {
     /// Print one JSON line: the daemon's answer
     #[arg(long)]
     json: bool,
+}
+
+/// What a daemon is asked. Shape: a line.
+#[derive(Debug, Serialize)]
+struct Request<'a> {
+    verb: &'a str,
+}
+
+/// A daemon's refusal for programs, with what is wrong as every verb has it.
+#[derive(Debug, Serialize)]
+struct Refused {
+    ok: bool,
+    /// Why, in a word; none from what is no daemon of ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
+}
+
+impl Document for Refused {
+    const SCHEMA: &'static str = "sapphire.refused/1";
 }
 
 /// Where the documentation has it.
@@ -72,10 +92,10 @@ fn order(verb: &Control, word: &'static str) -> Outcome<Value> {
 }
 
 /// Shows the answer. Errors: the daemon did not do it.
-fn said(verb: &Control, mut answer: Value, text: fn(&Value) -> String) -> Outcome {
+fn said(verb: &Control, answer: Value, text: fn(&Value) -> String) -> Outcome {
     if answer.get("ok") == Some(&Value::Bool(true)) {
         if verb.json {
-            return json::print(&answer);
+            return json::print_value(&answer);
         }
         out!("{}", text(&answer));
         return Ok(());
@@ -83,8 +103,9 @@ fn said(verb: &Control, mut answer: Value, text: fn(&Value) -> String) -> Outcom
     let error = answer.get("error").and_then(Value::as_str);
     let failure = Failure::failed(error.unwrap_or("no reason given").to_owned());
     if verb.json {
-        failure.put_into(&mut answer);
-        json::print(&answer)?;
+        let code = answer.get("code").and_then(Value::as_str);
+        let code = code.map(str::to_owned);
+        json::print_with(&Refused { ok: false, code }, Some(&failure))?;
     }
     Err(failure)
 }
@@ -131,7 +152,8 @@ fn exchange(path: &Path, verb: &str, patience: Duration) -> io::Result<String> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(patience))?;
     stream.set_write_timeout(Some(patience))?;
-    stream.write_all(format!("{}\n", json!({ "verb": verb })).as_bytes())?;
+    let request = serde_json::to_string(&Request { verb })?;
+    stream.write_all(format!("{request}\n").as_bytes())?;
     let mut line = String::new();
     BufReader::new(stream.take(LONGEST)).read_line(&mut line)?;
     match line.is_empty() {

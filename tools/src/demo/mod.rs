@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use clap::Args;
 use policy::model::criterion::{Field, Numbers};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::explain::{self, Pair};
 use crate::failure::{Failure, Outcome};
-use crate::json;
+use crate::json::{self, Document};
 use crate::simulate::compare::Difference;
 
 #[derive(Debug, Args)]
@@ -95,56 +95,92 @@ fn pair(prepared: &prepare::Prepared) -> Pair {
     }
 }
 
+/// All of it for programs. `lost` and `wrong` count replies.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    workloads: Vec<Workload>,
+    lost: u64,
+    wrong: u64,
+    build_ms: f64,
+    route_ms: f64,
+    check_ms: f64,
+    /// From the publication of the changed policy until the worker answered from it.
+    swap_us: f64,
+    snapshot_bytes: usize,
+    hosts: usize,
+    switches: usize,
+    failures: Vec<Failed<'a>>,
+}
+
+impl Document for Report<'_> {
+    const SCHEMA: &'static str = "sapphire.demo/1";
+}
+
+#[derive(Debug, Serialize)]
+struct Workload {
+    name: &'static str,
+    mqps: f64,
+    /// Of the worker, turns that found nothing left out.
+    cpu_ns_per_query: f64,
+    cpu_ns_per_query_with_waiting: f64,
+    p50_ns: u64,
+    p99_ns: u64,
+    p999_ns: u64,
+}
+
+/// What a failure showed.
+#[derive(Debug, Serialize)]
+struct Failed<'a> {
+    what: &'a str,
+    reroute_ms: f64,
+    check_ms: f64,
+    build_ms: f64,
+    swap_us: f64,
+    hosts_cut_off: &'a [String],
+    pairs_cut_off: u64,
+    pairs_lost: u64,
+    sl_changes: u64,
+    lost: u64,
+    wrong: u64,
+}
+
 fn print_json(prepared: &prepare::Prepared, results: &load::Results) -> Outcome {
-    let workloads: Vec<_> = results
-        .workloads
-        .iter()
-        .map(|load| {
-            json!({
-                "name": load.name,
-                "mqps": load.closed.mqps(),
-                "cpu_ns_per_query": load.cpu_ns_per_query,
-                "cpu_ns_per_query_with_waiting": load.spun_ns_per_query,
-                "p50_ns": load.open.quantile_ns(0.50),
-                "p99_ns": load.open.quantile_ns(0.99),
-                "p999_ns": load.open.quantile_ns(0.999),
-            })
-        })
-        .collect();
-    let failures: Vec<_> = results
-        .changes
-        .failures
-        .iter()
-        .map(|failed| {
-            json!({
-                "what": failed.what,
-                "reroute_ms": ms(failed.timings.route),
-                "check_ms": ms(failed.timings.check),
-                "build_ms": ms(failed.timings.build),
-                "swap_us": ms(failed.swap) * 1e3,
-                "hosts_cut_off": failed.difference.cut_off,
-                "pairs_cut_off": failed.pairs_cut_off,
-                "pairs_lost": failed.difference.pairs_lost,
-                "sl_changes": failed.difference.sl_changes,
-                "lost": failed.seen.lost,
-                "wrong": failed.seen.wrong,
-            })
-        })
-        .collect();
+    let workloads = results.workloads.iter().map(|load| Workload {
+        name: load.name,
+        mqps: load.closed.mqps(),
+        cpu_ns_per_query: load.cpu_ns_per_query,
+        cpu_ns_per_query_with_waiting: load.spun_ns_per_query,
+        p50_ns: load.open.quantile_ns(0.50),
+        p99_ns: load.open.quantile_ns(0.99),
+        p999_ns: load.open.quantile_ns(0.999),
+    });
+    let failures = results.changes.failures.iter().map(|failed| Failed {
+        what: &failed.what,
+        reroute_ms: ms(failed.timings.route),
+        check_ms: ms(failed.timings.check),
+        build_ms: ms(failed.timings.build),
+        swap_us: ms(failed.swap) * 1e3,
+        hosts_cut_off: &failed.difference.cut_off,
+        pairs_cut_off: failed.pairs_cut_off,
+        pairs_lost: failed.difference.pairs_lost,
+        sl_changes: failed.difference.sl_changes,
+        lost: failed.seen.lost,
+        wrong: failed.seen.wrong,
+    });
     let (info, timings) = (prepared.before.snapshot.info(), prepared.before.timings);
-    json::print(&json!({
-        "workloads": workloads,
-        "lost": results.lost,
-        "wrong": results.wrong,
-        "build_ms": ms(timings.build),
-        "route_ms": ms(timings.route),
-        "check_ms": ms(timings.check),
-        "swap_us": ms(results.changes.policy_swap) * 1e3,
-        "snapshot_bytes": info.bytes,
-        "hosts": info.hosts,
-        "switches": info.switches,
-        "failures": failures,
-    }))
+    json::print(&Report {
+        workloads: workloads.collect(),
+        lost: results.lost,
+        wrong: results.wrong,
+        build_ms: ms(timings.build),
+        route_ms: ms(timings.route),
+        check_ms: ms(timings.check),
+        swap_us: ms(results.changes.policy_swap) * 1e3,
+        snapshot_bytes: info.bytes,
+        hosts: info.hosts,
+        switches: info.switches,
+        failures: failures.collect(),
+    })
 }
 
 fn ms(time: Duration) -> f64 {

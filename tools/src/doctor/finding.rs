@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::json::Document;
+
 /// One fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
@@ -15,6 +17,10 @@ pub(super) struct Finding {
     /// In a sentence, where something can be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) remedy: Option<String>,
+}
+
+impl Document for Finding {
+    const SCHEMA: &'static str = "sapphire.doctor/1";
 }
 
 /// How bad it is.

@@ -1,4 +1,4 @@
-//! The account of an answer, as JSON.
+//! The account of an answer.
 
 use std::path::Path;
 
@@ -8,22 +8,24 @@ use policy::model::Origin;
 use policy::model::criterion::{Criterion, Field};
 use policy::{Policy, Query, explain};
 use routing::reference::walk;
-use routing::{EndPortIx, SwitchName};
+use routing::{EndPort, EndPortIx, SwitchName};
 use sa_answer::whole;
 use sa_compiler::pipeline::Compiled;
 use sa_compiler::state::FabricState;
 use sa_compiler::why;
 use sa_wire::path_record::PathRecord;
 use sa_wire::{Gid, Lid, Mtu, Rate, ServiceId, request};
-use serde_json::{Value, json};
 
+use super::document::{
+    Account, Chosen, Earlier, End, Engine, Hop, Hops, Later, Obstacle, Record, Rules,
+};
 use super::{Pair, service};
 use crate::failure::{Failure, Outcome};
 
 /// Everything there is to say, in the order in which the answer comes about.
 ///
 /// `file`: the policy file, for places in it.
-pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> Outcome<Value> {
+pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> Outcome<Account> {
     let parts = &compiled.parts;
     let ends = &parts.topology.end_ports;
     let (Some(source), Some(destination)) = (ends.get(pair.source), ends.get(pair.destination))
@@ -39,66 +41,62 @@ pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> 
         .first()
         .and_then(|record| Lid::new(record.dlid.get()).ok())
         .unwrap_or(destination.lid);
-    Ok(json!({
-        "source": end(parts, pair.source),
-        "destination": end(parts, pair.destination),
-        "service": service::asked(pair),
-        "status": format!("0x{status:04x}"),
-        "record": records.first().map(summary),
-        "policy": parts.policy.as_ref().map(|policy| rules(parts, policy, pair, file)),
-        "no_record": match records.is_empty() {
-            true => obstacle(parts, pair),
-            false => Value::Null,
+    let record = records.first();
+    let policy = parts.policy.as_ref();
+    Ok(Account {
+        source: end(parts, pair.source, source),
+        destination: end(parts, pair.destination, destination),
+        service: service::asked(pair),
+        status: format!("0x{status:04x}"),
+        record: record.map(summary),
+        policy: policy.map(|policy| rules(parts, policy, pair, file)),
+        no_record: match record {
+            None => obstacle(parts, pair),
+            Some(_) => None,
         },
-        "engine": engine(parts, pair, records.first()),
-        "hops": hops(parts, pair, dlid, records.first()),
-        "job": service::job(parts, pair, records.first().map(|it| it.qos_class_sl.sl().get())),
-    }))
+        engine: engine(parts, pair, record),
+        hops: hops(parts, pair, dlid, record),
+        job: service::job(parts, pair, record.map(|it| it.qos_class_sl.sl().get())),
+    })
 }
 
-fn end(parts: &FabricState, ix: usize) -> Value {
+fn end(parts: &FabricState, ix: usize, end: &EndPort) -> End {
     let name = parts
         .subnet
         .end_ports()
         .get(ix)
         .map(|port| parts.subnet.fabric().port_name(port.at));
-    let end = parts.topology.end_ports.get(ix);
-    let keys: Vec<String> = parts
-        .partitions
-        .pkey_table(ix)
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let keys = parts.partitions.pkey_table(ix);
     let coordinate = parts.routes.coordinate(end_ix(ix)).map(|at| at.to_string());
-    json!({
-        "name": name,
-        "guid": end.map(|end| end.guid.to_string()),
-        "lid": end.map(|end| end.lid.get()),
-        "pkeys": keys,
-        "torus": coordinate,
-    })
+    End {
+        name,
+        guid: end.guid.to_string(),
+        lid: end.lid.get(),
+        pkeys: keys.iter().map(ToString::to_string).collect(),
+        torus: coordinate,
+    }
 }
 
 fn end_ix(ix: usize) -> EndPortIx {
     EndPortIx(u32::try_from(ix).unwrap_or(u32::MAX))
 }
 
-fn summary(record: &PathRecord) -> Value {
+fn summary(record: &PathRecord) -> Record {
     let rate = Rate::from_code(record.rate.value()).map(|rate| rate.to_string());
     let mtu = Mtu::from_code(record.mtu.value()).map(Mtu::bytes);
-    json!({
-        "dlid": record.dlid.get(),
-        "qos_class": record.qos_class_sl.qos_class(),
-        "tclass": record.tclass,
-        "sl": record.qos_class_sl.sl().get(),
-        "pkey": format!("0x{:04x}", record.pkey.get()),
-        "mtu_bytes": mtu.ok(),
-        "rate": rate.ok(),
-        "packet_life": record.packet_life.value(),
-        "reversible": record.numb_path.reversible(),
-        "flow_label": record.flow.flow_label(),
-        "hop_limit": record.flow.hop_limit(),
-    })
+    Record {
+        dlid: record.dlid.get(),
+        qos_class: record.qos_class_sl.qos_class(),
+        tclass: record.tclass,
+        sl: record.qos_class_sl.sl().get(),
+        pkey: format!("0x{:04x}", record.pkey.get()),
+        mtu_bytes: mtu.ok(),
+        rate: rate.ok(),
+        packet_life: record.packet_life.value(),
+        reversible: record.numb_path.reversible(),
+        flow_label: record.flow.flow_label(),
+        hop_limit: record.flow.hop_limit(),
+    }
 }
 
 impl Pair {
@@ -115,38 +113,39 @@ impl Pair {
 }
 
 /// The rule that gave the level, why each earlier one did not, and which later ones would have.
-fn rules(parts: &FabricState, policy: &Policy, pair: &Pair, file: Option<&Path>) -> Value {
+fn rules(parts: &FabricState, policy: &Policy, pair: &Pair, file: Option<&Path>) -> Rules {
     let why = explain(policy, &parts.facts, &parts.partitions, &pair.query());
-    let missed = why.missed.iter().map(|missed| {
-        json!({
-            "line": missed.line,
-            "why": why_not(missed, pair),
-            "use": purpose(policy, missed.rule),
-        })
+    let missed = why.missed.iter().map(|missed| Earlier {
+        line: missed.line,
+        why: why_not(missed, pair),
+        r#use: purpose(policy, missed.rule),
     });
     let later = why.also.iter().map(|rule| {
         let rule = policy.rule(*rule);
-        json!({ "line": rule.span.start.line, "level": policy.level(rule.level.value).title() })
+        Later {
+            line: rule.span.start.line,
+            level: policy.level(rule.level.value).title(),
+        }
     });
     let groups = |of: &[policy::model::GroupIx]| -> Vec<String> {
         let named = of.iter().map(|group| policy.group(*group));
         named.map(|group| group.name.value.clone()).collect()
     };
     let level = policy.level(why.chosen.level);
-    json!({
-        "file": file.map(|file| file.display().to_string()),
-        "dialect": policy.dialect.word(),
-        "source_groups": groups(&why.source_groups),
-        "destination_groups": groups(&why.destination_groups),
-        "rule_line": why.line,
-        "rule_use": why.chosen.rule.and_then(|rule| purpose(policy, rule)),
-        "level": level.title(),
-        "level_line": (level.origin != Origin::BuiltIn).then_some(level.span.start.line),
-        "level_sl": level.sl.map(|sl| *sl),
-        "level_gives": offer_with(level, policy.flow_labels(why.chosen.rule, why.chosen.level)),
-        "earlier_rules": missed.collect::<Vec<_>>(),
-        "later_rules": later.collect::<Vec<_>>(),
-    })
+    Rules {
+        file: file.map(|file| file.display().to_string()),
+        dialect: policy.dialect.word(),
+        source_groups: groups(&why.source_groups),
+        destination_groups: groups(&why.destination_groups),
+        rule_line: why.line,
+        rule_use: why.chosen.rule.and_then(|rule| purpose(policy, rule)),
+        level: level.title(),
+        level_line: (level.origin != Origin::BuiltIn).then_some(level.span.start.line),
+        level_sl: level.sl.map(|sl| *sl),
+        level_gives: offer_with(level, policy.flow_labels(why.chosen.rule, why.chosen.level)),
+        earlier_rules: missed.collect(),
+        later_rules: later.collect(),
+    }
 }
 
 /// Why a rule does not hold, with the name of a service id.
@@ -166,25 +165,25 @@ fn purpose(policy: &Policy, rule: policy::model::RuleIx) -> Option<String> {
 }
 
 /// The step that fails, where there is no record.
-fn obstacle(parts: &FabricState, pair: &Pair) -> Value {
+fn obstacle(parts: &FabricState, pair: &Pair) -> Option<Obstacle> {
     let level = parts.policy.as_ref().map(|policy| {
         let why = explain(policy, &parts.facts, &parts.partitions, &pair.query());
         policy.level(why.chosen.level)
     });
     let ends = (end_ix(pair.source), end_ix(pair.destination));
     let found = why::obstacle(parts, ends, pair.query().pkey, level);
-    found.map_or(
-        Value::Null,
-        |found| json!({ "step": found.step.word(), "found": found.found, "remedy": found.remedy }),
-    )
+    found.map(|found| Obstacle {
+        step: found.step.word(),
+        found: found.found,
+        remedy: found.remedy,
+    })
 }
 
-/// What a routing engine that chooses SLs made of the SL of level or partition.
 /// What made the routes, and its part in the SL.
-fn engine(parts: &FabricState, pair: &Pair, record: Option<&PathRecord>) -> Value {
+fn engine(parts: &FabricState, pair: &Pair, record: Option<&PathRecord>) -> Engine {
     let name = parts.routes.engine().to_string();
     let (Some(record), Some(_)) = (record, parts.routes.torus()) else {
-        return json!({ "name": name });
+        return Engine { name, chosen: None };
     };
     let sl = record.qos_class_sl.sl();
     let at = |port: usize| {
@@ -193,18 +192,21 @@ fn engine(parts: &FabricState, pair: &Pair, record: Option<&PathRecord>) -> Valu
             .coordinate(end_ix(port))
             .map(|at| at.to_string())
     };
-    json!({
-        "name": name,
-        "sl": sl.get(),
-        "kept_bit": sl.get() >> 3,
-        "datelines": sl.get() & 7,
-        "from": at(pair.source),
-        "to": at(pair.destination),
-    })
+    let chosen = Chosen {
+        sl: sl.get(),
+        kept_bit: sl.get() >> 3,
+        datelines: sl.get() & 7,
+        from: at(pair.source),
+        to: at(pair.destination),
+    };
+    Engine {
+        name,
+        chosen: Some(chosen),
+    }
 }
 
 /// The way packets take, with the VL of each hop.
-fn hops(parts: &FabricState, pair: &Pair, dlid: Lid, record: Option<&PathRecord>) -> Value {
+fn hops(parts: &FabricState, pair: &Pair, dlid: Lid, record: Option<&PathRecord>) -> Hops {
     let walked = walk(
         &parts.topology,
         &parts.routes,
@@ -214,7 +216,10 @@ fn hops(parts: &FabricState, pair: &Pair, dlid: Lid, record: Option<&PathRecord>
     );
     let walked = match walked {
         Ok(walked) => walked,
-        Err(why) => return json!({ "no_path": why.to_string() }),
+        Err(why) => {
+            let no_path = why.to_string();
+            return Hops::None { no_path };
+        }
     };
     let sl = record.map_or(0, |record| record.qos_class_sl.sl().get());
     let hops = walked.hops.iter().map(|hop| {
@@ -235,15 +240,15 @@ fn hops(parts: &FabricState, pair: &Pair, dlid: Lid, record: Option<&PathRecord>
             .get(usize::from(sl))
             .copied();
         let port = switch.ports.get(usize::from(hop.output));
-        json!({
-            "switch": name.to_string(),
-            "in": hop.input,
-            "out": hop.output,
-            "sl": sl,
-            "vl": vl,
-            "mtu_bytes": port.map(|port| port.capacity.mtu.bytes()),
-            "rate": port.map(|port| port.capacity.rate.rate().to_string()),
-        })
+        Hop {
+            switch: name.to_string(),
+            r#in: hop.input,
+            out: hop.output,
+            sl,
+            vl,
+            mtu_bytes: port.map(|port| port.capacity.mtu.bytes()),
+            rate: port.map(|port| port.capacity.rate.rate().to_string()),
+        }
     });
-    hops.collect::<Vec<_>>().into()
+    Hops::Way(hops.collect())
 }

@@ -1,6 +1,7 @@
 //! `sapphire explain`: why a pair gets the PathRecord it gets.
 
 mod account;
+mod document;
 mod service;
 mod text;
 

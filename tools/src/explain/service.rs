@@ -5,11 +5,11 @@ use policy::model::criterion::Field;
 use policy::services::Service;
 use sa_compiler::state::FabricState;
 use sa_wire::ServiceId;
-use serde_json::{Value, json};
 
 use super::Pair;
+use super::document::Job;
 use crate::failure::Outcome;
-use crate::services;
+use crate::services::{self, Asked};
 
 /// What a service makes a request name.
 #[derive(Debug, Default)]
@@ -40,38 +40,32 @@ pub(super) fn named(names: &policy::UlpNames, word: &str) -> Outcome<Named> {
 }
 
 /// The id in the request and its name.
-pub(super) fn asked(pair: &Pair) -> Value {
-    let Some(id) = pair.numbers[Field::ServiceId] else {
-        return Value::Null;
-    };
-    json!({
-        "service_id": format!("0x{id:016x}"),
-        "name": pair.names.name(ServiceId(id)),
-        "what": pair.names.describe(ServiceId(id)),
-    })
+pub(super) fn asked(pair: &Pair) -> Option<Asked> {
+    Asked::about(&pair.names, pair.numbers[Field::ServiceId].map(ServiceId))
 }
 
 /// For a program that is told its SL instead of asking: which SL, and whether that is safe.
-pub(super) fn job(parts: &FabricState, pair: &Pair, record_sl: Option<u8>) -> Value {
-    let Some(name) = &pair.silent else {
-        return Value::Null;
-    };
+pub(super) fn job(parts: &FabricState, pair: &Pair, record_sl: Option<u8>) -> Option<Job> {
+    let name = pair.silent.as_ref()?;
     let policy = parts.policy.as_ref();
     let reserved = policy.and_then(|policy| reserved(policy, name));
     let is_torus = parts.routes.torus().is_some();
     // What the policy reserves cannot be kept there.
     let reserved = reserved.filter(|_| !is_torus);
     let sl = reserved.map(|(sl, _)| sl).or(record_sl);
-    json!({
-        "service": name,
-        "sl": sl,
-        "reserved_line": reserved.map(|(_, line)| line),
-        "safe": !is_torus,
-        "warning": is_torus.then(|| format!(
+    let warning = || {
+        format!(
             "no SL is safe for all paths of {name} here: torus-2QoS gives each path an SL of its \
              own, and packets on another one can lock the fabric up; have the library ask for \
              PathRecords (docs/ulps.md)"
-        )),
+        )
+    };
+    Some(Job {
+        service: name.clone(),
+        sl,
+        reserved_line: reserved.map(|(_, line)| line),
+        safe: !is_torus,
+        warning: is_torus.then(warning),
     })
 }
 

@@ -1,47 +1,62 @@
 //! The account of an answer, for people.
 
-use serde_json::Value;
+use std::fmt::Display;
+
+use super::document::{Account, Engine, Hops, Job, Obstacle, Record, Rules};
 
 /// For people.
-pub(crate) fn print(explanation: &Value) {
-    print_account(explanation);
-    print_job(&explanation["job"]);
+pub(crate) fn print(account: &Account) {
+    print_account(account);
+    if let Some(job) = &account.job {
+        print_job(job);
+    }
 }
 
-fn print_account(explanation: &Value) {
-    for role in ["source", "destination"] {
-        let end = &explanation[role];
-        let torus = end["torus"]
-            .as_str()
-            .map(|at| format!(", at {at}"))
-            .unwrap_or_default();
+fn print_account(account: &Account) {
+    let ends = [
+        ("source", &account.source),
+        ("destination", &account.destination),
+    ];
+    for (role, end) in ends {
+        let torus = end.torus.as_ref();
+        let torus = torus.map_or_else(String::new, |at| format!(", at {at}"));
         outln!(
             "{role:<12}{} LID {}, port GUID {}{torus}",
-            text(&end["name"]),
-            end["lid"],
-            text(&end["guid"])
+            text(end.name.as_ref()),
+            end.lid,
+            end.guid
         );
     }
-    print_service(&explanation["service"]);
-    print_policy(&explanation["policy"]);
-    print_hops(&explanation["hops"]);
-    print_engine(&explanation["engine"]);
-    let record = &explanation["record"];
-    if record.is_null() {
-        let status = text(&explanation["status"]);
-        outln!("answer      status {status}, no record");
-        print_obstacle(&explanation["no_record"], &explanation["policy"]);
-        return;
+    if let Some(service) = &account.service {
+        outln!("service     {}: {}", service.service_id, service.what);
     }
+    match &account.policy {
+        Some(policy) => print_policy(policy),
+        None => outln!("policy      none"),
+    }
+    print_hops(&account.hops);
+    print_engine(&account.engine);
+    match &account.record {
+        Some(record) => print_record(record),
+        None => {
+            outln!("answer      status {}, no record", account.status);
+            if let Some(obstacle) = &account.no_record {
+                print_obstacle(obstacle, account.policy.as_ref());
+            }
+        }
+    }
+}
+
+fn print_record(record: &Record) {
     outln!(
         "answer      LID {}, SL {}, P_Key {}, MTU {}, {}, packet life {}, {}{}",
-        record["dlid"],
-        record["sl"],
-        text(&record["pkey"]),
-        record["mtu_bytes"],
-        text(&record["rate"]),
-        record["packet_life"],
-        if record["reversible"] == true {
+        record.dlid,
+        record.sl,
+        record.pkey,
+        number(record.mtu_bytes),
+        text(record.rate.as_ref()),
+        record.packet_life,
+        if record.reversible {
             "reversible"
         } else {
             "not reversible"
@@ -51,136 +66,118 @@ fn print_account(explanation: &Value) {
 }
 
 /// Most answers have none.
-fn flow_label(record: &Value) -> String {
-    match record["flow_label"].as_u64() {
-        None | Some(0) => String::new(),
-        Some(label) => format!(
-            ", flow label 0x{label:05x}, hop limit {}",
-            record["hop_limit"]
-        ),
-    }
-}
-
-fn print_service(service: &Value) {
-    if !service.is_null() {
-        let (id, what) = (text(&service["service_id"]), text(&service["what"]));
-        outln!("service     {id}: {what}");
+fn flow_label(record: &Record) -> String {
+    match record.flow_label {
+        0 => String::new(),
+        label => format!(", flow label 0x{label:05x}, hop limit {}", record.hop_limit),
     }
 }
 
 /// For a program that is told its SL: the last word, because it is what was asked for.
-fn print_job(job: &Value) {
-    if job.is_null() {
-        return;
-    }
-    let (name, sl) = (text(&job["service"]), &job["sl"]);
-    if let Some(warning) = job["warning"].as_str() {
+fn print_job(job: &Job) {
+    let (name, sl) = (&job.service, number(job.sl));
+    if let Some(warning) = &job.warning {
         outln!("WARNING     {warning}");
         outln!("job         {name}: SL {sl} holds for this pair alone");
-    } else if let Some(line) = job["reserved_line"].as_u64() {
+    } else if let Some(line) = job.reserved_line {
         outln!("job         {name}: SL {sl}, which line {line} of the policy reserves for it");
     } else {
         outln!("job         {name}: SL {sl} for this pair; another pair may have another");
     }
 }
 
-fn print_policy(policy: &Value) {
-    if policy.is_null() {
-        outln!("policy      none");
-        return;
-    }
-    for (role, key) in [
-        ("source", "source_groups"),
-        ("destination", "destination_groups"),
+fn print_policy(policy: &Rules) {
+    for (role, groups) in [
+        ("source", &policy.source_groups),
+        ("destination", &policy.destination_groups),
     ] {
-        let groups: Vec<&str> = list(&policy[key]).map(text).collect();
         match groups.is_empty() {
             true => outln!("groups      {role} in none"),
             false => outln!("groups      {role} in {}", groups.join(", ")),
         }
     }
-    let file = policy["file"].as_str().unwrap_or("line");
-    for rule in list(&policy["earlier_rules"]) {
-        let (line, why) = (&rule["line"], text(&rule["why"]));
+    let file = policy.file.as_deref().unwrap_or("line");
+    for rule in &policy.earlier_rules {
+        let purpose = purpose(rule.r#use.as_ref());
         outln!(
-            "rule        {file}:{line}: no, {why}{}",
-            purpose(&rule["use"])
+            "rule        {file}:{}: no, {}{purpose}",
+            rule.line,
+            rule.why
         );
     }
-    let (level, gives) = (text(&policy["level"]), text(&policy["level_gives"]));
-    match policy["rule_line"].as_u64() {
+    let (level, gives) = (&policy.level, &policy.level_gives);
+    match policy.rule_line {
         Some(line) => {
-            let purpose = purpose(&policy["rule_use"]);
+            let purpose = purpose(policy.rule_use.as_ref());
             outln!("rule        {file}:{line}: yes, level {level} with {gives}{purpose}");
         }
         None => outln!("rule        none: default level {level} with {gives}"),
     }
-    for rule in list(&policy["later_rules"]) {
-        let (line, level) = (&rule["line"], text(&rule["level"]));
+    for rule in &policy.later_rules {
+        let (line, level) = (rule.line, &rule.level);
         outln!("rule        {file}:{line}: would hold too, level {level}, but comes later");
     }
 }
 
 /// What a rule is for, in its author's words.
-fn purpose(words: &Value) -> String {
-    let words = words.as_str();
+fn purpose(words: Option<&String>) -> String {
     words.map_or_else(String::new, |words| format!(" ({words})"))
 }
 
 /// The step that fails, and which rules would have had their turn.
-fn print_obstacle(obstacle: &Value, policy: &Value) {
-    if obstacle.is_null() {
-        return;
-    }
-    let (step, found) = (text(&obstacle["step"]), text(&obstacle["found"]));
-    outln!("because     {step}: {found}");
-    outln!("instead     {}", text(&obstacle["remedy"]));
-    if list(&policy["later_rules"]).next().is_some() {
+fn print_obstacle(obstacle: &Obstacle, policy: Option<&Rules>) {
+    outln!("because     {}: {}", obstacle.step, obstacle.found);
+    outln!("instead     {}", obstacle.remedy);
+    if policy.is_some_and(|policy| !policy.later_rules.is_empty()) {
         outln!(
             "            the first rule that holds is final, even where its level is impossible"
         );
     }
 }
 
-fn print_engine(engine: &Value) {
-    let name = text(&engine["name"]);
-    if engine["sl"].is_null() {
+fn print_engine(engine: &Engine) {
+    let name = &engine.name;
+    let Some(chosen) = &engine.chosen else {
         outln!("engine      {name}");
         return;
-    }
+    };
     outln!(
         "engine      {name}, SL {}: bit 3 ({}) from the level or partition, bits 0-2 ({}) from the datelines between {} and {}",
-        engine["sl"],
-        engine["kept_bit"],
-        engine["datelines"],
-        text(&engine["from"]),
-        text(&engine["to"])
+        chosen.sl,
+        chosen.kept_bit,
+        chosen.datelines,
+        text(chosen.from.as_ref()),
+        text(chosen.to.as_ref())
     );
 }
 
-fn print_hops(hops: &Value) {
-    if let Some(why) = hops["no_path"].as_str() {
-        outln!("path        none: {why}");
-        return;
-    }
-    for (number, hop) in (1..).zip(list(hops)) {
+fn print_hops(hops: &Hops) {
+    let way = match hops {
+        Hops::Way(way) => way,
+        Hops::None { no_path } => {
+            outln!("path        none: {no_path}");
+            return;
+        }
+    };
+    for (nth, hop) in (1..).zip(way) {
         outln!(
-            "hop {number:<8}{} in {} out {}, SL {} on VL {}, MTU {}, {}",
-            text(&hop["switch"]),
-            hop["in"],
-            hop["out"],
-            hop["sl"],
-            hop["vl"],
-            hop["mtu_bytes"],
-            text(&hop["rate"])
+            "hop {nth:<8}{} in {} out {}, SL {} on VL {}, MTU {}, {}",
+            hop.switch,
+            hop.r#in,
+            hop.out,
+            hop.sl,
+            number(hop.vl),
+            number(hop.mtu_bytes),
+            text(hop.rate.as_ref())
         );
     }
 }
 
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or("-")
+fn text(words: Option<&String>) -> &str {
+    words.map_or("-", String::as_str)
 }
 
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
+/// As JSON has it.
+fn number(number: Option<impl Display>) -> String {
+    number.map_or_else(|| "null".to_owned(), |number| number.to_string())
 }

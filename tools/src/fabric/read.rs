@@ -8,11 +8,11 @@ use sa_fabric::intake::{self, Kind};
 use sa_fabric::options::OpenSmOptions;
 use sa_fabric::sa_records::{SaFabric, write};
 use sa_source::{SaReadError, SaSource, SaTransport, TransportError, Wants};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{or_fail, warn};
-use crate::json;
+use crate::json::{self, Document};
 
 #[derive(Debug, Args)]
 pub(crate) struct Read {
@@ -87,6 +87,29 @@ fn wants(verb: &Read) -> Outcome<Wants> {
     })
 }
 
+/// What was read, and where it was written to.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    /// Who was asked, in words.
+    sa: &'a str,
+    switches: usize,
+    /// Of CAs and routers.
+    ports: usize,
+    links: usize,
+    lmc: u8,
+    qos: bool,
+    /// Alias GUIDs.
+    aliases: usize,
+    /// The SA showed its P_Key tables.
+    pkey_tables: bool,
+    out: &'a str,
+    files: &'a [&'a str],
+}
+
+impl Document for Report<'_> {
+    const SCHEMA: &'static str = "sapphire.fabric-read/1";
+}
+
 fn report(verb: &Read, live: &SaFabric, written: &[&str]) -> Outcome {
     let (records, output) = (live.records(), verb.output.display());
     let switches = records.switches.len();
@@ -94,18 +117,18 @@ fn report(verb: &Read, live: &SaFabric, written: &[&str]) -> Outcome {
     let links = records.links.len() / 2;
     let out = output.to_string();
     if verb.json {
-        return json::print(&json!({
-            "sa": live.whom(),
-            "switches": switches,
-            "ports": ends,
-            "links": links,
-            "lmc": live.lmc().get(),
-            "qos": live.qos(),
-            "aliases": live.aliases().len(),
-            "pkey_tables": records.pkeys.is_some(),
-            "out": out,
-            "files": written,
-        }));
+        return json::print(&Report {
+            sa: live.whom(),
+            switches,
+            ports: ends,
+            links,
+            lmc: live.lmc().get(),
+            qos: live.qos(),
+            aliases: live.aliases().len(),
+            pkey_tables: records.pkeys.is_some(),
+            out: &out,
+            files: written,
+        });
     }
     outln!(
         "{out}: {}, {}, {} of {}: {}",

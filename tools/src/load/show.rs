@@ -1,14 +1,17 @@
 //! What was seen, for people and machines.
 
+use std::time::Duration;
+
 use sa_bench::PauseFloor;
 use sa_bench::live::LiveReport;
 use sa_source::{Ask, Client};
 use sa_wire::Lid;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
 use super::Load;
+use crate::bench::Pauses;
 use crate::failure::Outcome;
-use crate::json;
+use crate::json::{self, Document, Pairs};
 
 /// Prints it.
 pub(super) fn report(
@@ -19,67 +22,113 @@ pub(super) fn report(
     pauses: PauseFloor,
 ) -> Outcome {
     if verb.json {
-        return json::print(&value(verb, client, hosts, report, pauses));
+        return json::print(&Line::new(verb, client, hosts, report, pauses));
     }
     text(verb, client, hosts, report, pauses);
     Ok(())
 }
 
-const QUANTILES: [(&str, &str, f64); 5] = [
-    ("p50", "p50_ns", 0.5),
-    ("p90", "p90_ns", 0.9),
-    ("p99", "p99_ns", 0.99),
-    ("p99.9", "p999_ns", 0.999),
-    ("p99.99", "p9999_ns", 0.9999),
+/// Name for people, quantile. Shape: as the last fields of [`Line`].
+const QUANTILES: [(&str, f64); 5] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
 ];
 
-fn value(
-    verb: &Load,
-    client: &Client,
+/// The same for machines.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    r#loop: &'static str,
+    workload: &'static str,
+    via: &'a str,
+    /// None over a ring.
+    sa_lid: Option<u16>,
+    /// Of an open loop. Units: requests per second.
+    rate: Option<f64>,
+    /// Of a closed loop: requests under way.
+    window: Option<u32>,
+    seconds: f64,
     hosts: usize,
-    report: &LiveReport,
-    pauses: PauseFloor,
-) -> Value {
-    let statuses = report.statuses.iter();
-    let statuses: Map<String, Value> = statuses
-        .map(|(status, count)| (format!("{status:#06x}"), json!(count)))
-        .collect();
-    let nanoseconds =
-        |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    let mut value = json!({
-        "loop": if verb.rate.is_some() { "open" } else { "closed" },
-        "workload": verb.workload.name(),
-        "via": verb.via,
-        "sa_lid": client.sa_lid().map(Lid::get),
-        "rate": verb.rate,
-        "window": verb.rate.is_none().then_some(verb.window),
-        "seconds": verb.seconds,
-        "hosts": hosts,
-        "pairs": verb.pairs,
-        "sent": report.sent,
-        "unsent": report.unsent,
-        "answered": report.answered,
-        "timeouts": report.timeouts,
-        "late": report.late,
-        "statuses": statuses,
-        "wrong": report.wrong,
-        "compared": verb.expect.is_some(),
-        "qps": report.rate(),
-        "samples": report.latency.samples(),
-        "max_ns": report.latency.longest_ns(),
-        "sent_late_ns": report.latest.map(nanoseconds),
-        "pauses": {
-            "gaps": pauses.gaps,
-            "longest_ns": nanoseconds(pauses.longest),
-            "share": pauses.share,
-        },
-    });
-    for (_, name, quantile) in QUANTILES {
-        if let Some(place) = value.as_object_mut() {
-            place.insert(name.to_owned(), json!(report.latency.quantile_ns(quantile)));
+    pairs: u32,
+    sent: u64,
+    unsent: u64,
+    answered: u64,
+    timeouts: u64,
+    late: u64,
+    /// Answers by status.
+    statuses: Pairs<String, u64>,
+    wrong: u64,
+    /// Answers were compared with a snapshot's.
+    compared: bool,
+    qps: f64,
+    samples: u64,
+    max_ns: u64,
+    /// Behind its time, the latest request of an open loop.
+    sent_late_ns: Option<u64>,
+    pauses: Pauses,
+    p50_ns: u64,
+    p90_ns: u64,
+    p99_ns: u64,
+    p999_ns: u64,
+    p9999_ns: u64,
+}
+
+impl Document for Line<'_> {
+    const SCHEMA: &'static str = "sapphire.load/1";
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl<'a> Line<'a> {
+    fn new(
+        verb: &'a Load,
+        client: &Client,
+        hosts: usize,
+        report: &LiveReport,
+        pauses: PauseFloor,
+    ) -> Self {
+        let statuses = report.statuses.iter();
+        let statuses = statuses.map(|(status, count)| (format!("{status:#06x}"), *count));
+        let [p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns] =
+            QUANTILES.map(|(_, quantile)| report.latency.quantile_ns(quantile));
+        Self {
+            r#loop: if verb.rate.is_some() {
+                "open"
+            } else {
+                "closed"
+            },
+            workload: verb.workload.name(),
+            via: &verb.via,
+            sa_lid: client.sa_lid().map(Lid::get),
+            rate: verb.rate,
+            window: verb.rate.is_none().then_some(verb.window),
+            seconds: verb.seconds,
+            hosts,
+            pairs: verb.pairs,
+            sent: report.sent,
+            unsent: report.unsent,
+            answered: report.answered,
+            timeouts: report.timeouts,
+            late: report.late,
+            statuses: Pairs(statuses.collect()),
+            wrong: report.wrong,
+            compared: verb.expect.is_some(),
+            qps: report.rate(),
+            samples: report.latency.samples(),
+            max_ns: report.latency.longest_ns(),
+            sent_late_ns: report.latest.map(nanoseconds),
+            pauses: pauses.into(),
+            p50_ns,
+            p90_ns,
+            p99_ns,
+            p999_ns,
+            p9999_ns,
         }
     }
-    value
 }
 
 fn text(verb: &Load, client: &Client, hosts: usize, report: &LiveReport, pauses: PauseFloor) {
@@ -116,7 +165,7 @@ fn text(verb: &Load, client: &Client, hosts: usize, report: &LiveReport, pauses:
     };
     outln!("wrong     {}, {compared}", report.wrong);
     let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
-    for (name, _, quantile) in QUANTILES {
+    for (name, quantile) in QUANTILES {
         outln!(
             "{name:<10}{:.1} us",
             us(report.latency.quantile_ns(quantile))

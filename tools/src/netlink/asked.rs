@@ -7,7 +7,7 @@ use sa_wire::netlink_ls::kernel::{Answer, read_answer, read_gid};
 use sa_wire::netlink_ls::{IpResolve, Messages, PathFlags, PathUse, Resolve, flags, kind};
 use sa_wire::path_record::PathRecord;
 use sa_wire::{Gid, SubnetPrefix};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
 use super::replay::Played;
 
@@ -34,7 +34,41 @@ struct Grants {
 struct Asked {
     kind: u16,
     path_use: PathUse,
-    parsed: Map<String, Value>,
+    parsed: Parsed,
+}
+
+/// What a question says, in the words of the corpus; what it does not say is left out.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Parsed {
+    /// 32 hex digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dgid: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sgid: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pkey: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    port: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_use: Option<&'static str>,
+    /// Of the header, which every message has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tclass: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    qos_class: Option<String>,
+    /// Of a question for an address, as are those below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ifindex: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ipv4: Option<IpAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ipv6: Option<IpAddr>,
 }
 
 impl Resolver for Grants {
@@ -92,56 +126,40 @@ fn outcome(asked: Option<&Asked>, replies: &Replies) -> &'static str {
     }
 }
 
-fn components(question: &Resolve<'_>) -> Map<String, Value> {
-    let mut parsed = Map::new();
-    let mut put = |name: &str, value: Value| {
-        parsed.insert(name.to_owned(), value);
-    };
-    if let Some(dgid) = question.dgid {
-        put("dgid", digits(dgid).into());
+fn components(question: &Resolve<'_>) -> Parsed {
+    Parsed {
+        dgid: question.dgid.map(digits),
+        sgid: question.sgid.map(digits),
+        pkey: question.pkey.map(|pkey| format!("{pkey:#06x}")),
+        device: Some(String::from_utf8_lossy(question.device).into_owned()),
+        port: Some(question.port),
+        path_use: Some(word(question.path_use)),
+        seq: Some(question.seq),
+        service_id: question.service_id.map(|id| format!("{:#018x}", id.0)),
+        tclass: question.tclass.map(|tclass| format!("{tclass:#04x}")),
+        qos_class: question.qos_class.map(|class| format!("{class:#05x}")),
+        ..Parsed::default()
     }
-    if let Some(sgid) = question.sgid {
-        put("sgid", digits(sgid).into());
-    }
-    if let Some(pkey) = question.pkey {
-        put("pkey", format!("{pkey:#06x}").into());
-    }
-    put("device", String::from_utf8_lossy(question.device).into());
-    put("port", question.port.into());
-    put("path_use", word(question.path_use).into());
-    put("seq", question.seq.into());
-    if let Some(service_id) = question.service_id {
-        put("service_id", format!("{:#018x}", service_id.0).into());
-    }
-    if let Some(tclass) = question.tclass {
-        put("tclass", format!("{tclass:#04x}").into());
-    }
-    if let Some(qos_class) = question.qos_class {
-        put("qos_class", format!("{qos_class:#05x}").into());
-    }
-    parsed
 }
 
-fn address(question: &IpResolve) -> Map<String, Value> {
-    let family = match question.address {
-        IpAddr::V4(_) => "ipv4",
-        IpAddr::V6(_) => "ipv6",
-    };
-    let mut parsed = Map::new();
-    parsed.insert("seq".to_owned(), question.seq.into());
-    parsed.insert("ifindex".to_owned(), question.ifindex.into());
-    parsed.insert(family.to_owned(), json!(question.address));
-    parsed
+fn address(question: &IpResolve) -> Parsed {
+    let address = Some(question.address);
+    Parsed {
+        seq: Some(question.seq),
+        ifindex: Some(question.ifindex),
+        ipv4: address.filter(IpAddr::is_ipv4),
+        ipv6: address.filter(IpAddr::is_ipv6),
+        ..Parsed::default()
+    }
 }
 
 /// All that can be told of a message that the resolver never sees.
-fn number_of(datagram: &[u8]) -> Map<String, Value> {
-    let mut parsed = Map::new();
+fn number_of(datagram: &[u8]) -> Parsed {
     let seq = datagram.get(8..).and_then(|rest| rest.first_chunk::<4>());
-    if let Some(seq) = seq {
-        parsed.insert("seq".to_owned(), u32::from_ne_bytes(*seq).into());
+    Parsed {
+        seq: seq.map(|seq| u32::from_ne_bytes(*seq)),
+        ..Parsed::default()
     }
-    parsed
 }
 
 fn digits(gid: Gid) -> String {

@@ -1,18 +1,20 @@
 //! `sapphire netlink replay`.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::asked::Parsed;
 use super::vector::{Corpus, Direction, Vector};
 use super::{Replay, asked, told};
 use crate::failure::{Failure, Outcome};
-use crate::json;
+use crate::inputs::or_fail;
+use crate::json::{self, Document};
 
 /// What came of a message.
 #[derive(Debug)]
 pub(super) struct Played {
     pub(super) outcome: String,
-    pub(super) parsed: Option<Map<String, Value>>,
+    pub(super) parsed: Option<Parsed>,
 }
 
 /// A line of output.
@@ -21,7 +23,11 @@ struct Line<'a> {
     id: &'a str,
     outcome: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    parsed: Option<&'a Map<String, Value>>,
+    parsed: Option<&'a Parsed>,
+}
+
+impl Document for Line<'_> {
+    const SCHEMA: &'static str = "sapphire.netlink-replay/1";
 }
 
 pub(super) fn run(verb: &Replay) -> Outcome {
@@ -38,7 +44,7 @@ pub(super) fn run(verb: &Replay) -> Outcome {
             outcome,
             parsed: parsed.as_ref(),
         })?;
-        different.extend(difference(vector, &played));
+        different.extend(difference(vector, &played)?);
     }
     if different.is_empty() {
         return Ok(());
@@ -50,17 +56,18 @@ pub(super) fn run(verb: &Replay) -> Outcome {
     )))
 }
 
-fn difference(vector: &Vector, played: &Played) -> Option<String> {
+fn difference(vector: &Vector, played: &Played) -> Outcome<Option<String>> {
     let id = &vector.id;
-    match (&vector.expect, &vector.parsed, &played.parsed) {
-        (Some(expected), ..) if *expected != played.outcome => {
-            Some(format!("{id}: expected {expected}, got {}", played.outcome))
-        }
-        (_, Some(expected), Some(parsed)) if expected != parsed => Some(format!(
-            "{id}: expected {}, read {}",
-            Value::from(expected.clone()),
-            Value::from(parsed.clone())
-        )),
-        _ => None,
+    if let Some(expected) = vector.expect.as_ref().filter(|it| **it != played.outcome) {
+        let got = &played.outcome;
+        return Ok(Some(format!("{id}: expected {expected}, got {got}")));
     }
+    let (Some(expected), Some(parsed)) = (&vector.parsed, &played.parsed) else {
+        return Ok(None);
+    };
+    // As values, so that a name that the corpus has and we do not is a difference.
+    let expected = Value::from(expected.clone());
+    let parsed = or_fail(serde_json::to_value(parsed))?;
+    let is_other = expected != parsed;
+    Ok(is_other.then(|| format!("{id}: expected {expected}, read {parsed}")))
 }

@@ -9,7 +9,7 @@ use policy::{Policy, Semantics};
 use sa_fabric::display::first_few;
 use sa_snapshot::model::FlowLabels;
 use sa_wire::ServiceId;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::file::{PolicyFile, Site};
 use super::source::refused;
@@ -24,6 +24,81 @@ pub(super) struct Changes<'a> {
     groups: Vec<GroupChange>,
     /// None without a fabric.
     answers: Option<Answers>,
+}
+
+/// The same for programs.
+#[derive(Debug, Serialize)]
+pub(super) struct Report<'a> {
+    old: &'a str,
+    old_dialect: &'static str,
+    /// The policies are meant in different ways.
+    semantics_changed: bool,
+    levels: Vec<Level<'a>>,
+    groups: Vec<Group<'a>>,
+    rules: Rules,
+    /// Ordered pairs of ports; none without a fabric, as the three after it.
+    pairs: Option<u64>,
+    /// Those for which some request gets another level.
+    pairs_changed: Option<u64>,
+    /// Kinds of requests that were looked at.
+    requests: Option<usize>,
+    /// These are all kinds; else the counts are lower bounds.
+    complete: Option<bool>,
+    transitions: Vec<Other>,
+}
+
+/// A level that differs.
+#[derive(Debug, Serialize)]
+struct Level<'a> {
+    name: &'a str,
+    /// `added`, `removed` or `changed`.
+    change: &'static str,
+    /// What it gave.
+    old: Option<&'a str>,
+    new: Option<&'a str>,
+}
+
+/// A group that differs, and names of ports.
+#[derive(Debug, Serialize)]
+struct Group<'a> {
+    name: &'a str,
+    change: &'static str,
+    gained: Vec<String>,
+    lost: Vec<String>,
+}
+
+/// How many there are.
+#[derive(Debug, Serialize)]
+struct Rules {
+    old: usize,
+    new: usize,
+}
+
+/// Pairs of ports that get one level instead of another.
+#[derive(Debug, Serialize)]
+struct Other {
+    old_level: String,
+    new_level: String,
+    old_gives: String,
+    new_gives: String,
+    pairs: u64,
+    example: Request,
+}
+
+/// A request that gets another level; what it does not name is none.
+#[derive(Debug, Serialize)]
+struct Request {
+    source: String,
+    destination: String,
+    qos_class: Option<u16>,
+    tclass: Option<u8>,
+    service_id: Option<String>,
+    /// The name of that id.
+    service: Option<String>,
+    pkey: Option<String>,
+    /// None for the default level.
+    old_rule_line: Option<u32>,
+    new_rule_line: Option<u32>,
 }
 
 impl<'a> Changes<'a> {
@@ -52,60 +127,62 @@ impl<'a> Changes<'a> {
     }
 
     /// For machines.
-    pub(super) fn json(&self) -> Value {
-        let levels = self.levels.iter().map(|level| {
-            json!({
-                "name": level.name,
-                "change": level.fate.word(),
-                "old": level.old,
-                "new": level.new,
-            })
+    pub(super) fn report(&self) -> Report<'_> {
+        let levels = self.levels.iter().map(|level| Level {
+            name: &level.name,
+            change: level.fate.word(),
+            old: level.old.as_deref(),
+            new: level.new.as_deref(),
         });
-        let groups = self.groups.iter().map(|group| {
-            json!({
-                "name": group.name,
-                "change": group.fate.word(),
-                "gained": self.names(&group.gained),
-                "lost": self.names(&group.lost),
-            })
+        let groups = self.groups.iter().map(|group| Group {
+            name: &group.name,
+            change: group.fate.word(),
+            gained: self.names(&group.gained),
+            lost: self.names(&group.lost),
         });
-        json!({
-            "old": self.old.name,
-            "old_dialect": self.old.policy.dialect.word(),
-            "semantics_changed": self.semantics().is_some(),
-            "levels": levels.collect::<Vec<_>>(),
-            "groups": groups.collect::<Vec<_>>(),
-            "rules": { "old": self.old.policy.rules.len(), "new": self.new.policy.rules.len() },
-            "pairs": self.answers.as_ref().map(|answers| answers.pairs),
-            "pairs_changed": self.answers.as_ref().map(|answers| answers.changed),
-            "requests": self.answers.as_ref().map(|answers| answers.requests),
-            "complete": self.answers.as_ref().map(|answers| answers.complete),
-            "transitions": self.transitions().map(|one| self.transition_json(one)).collect::<Vec<_>>(),
-        })
+        let (old, new) = (&self.old.policy.rules, &self.new.policy.rules);
+        let answers = self.answers.as_ref();
+        Report {
+            old: &self.old.name,
+            old_dialect: self.old.policy.dialect.word(),
+            semantics_changed: self.semantics().is_some(),
+            levels: levels.collect(),
+            groups: groups.collect(),
+            rules: Rules {
+                old: old.len(),
+                new: new.len(),
+            },
+            pairs: answers.map(|answers| answers.pairs),
+            pairs_changed: answers.map(|answers| answers.changed),
+            requests: answers.map(|answers| answers.requests),
+            complete: answers.map(|answers| answers.complete),
+            transitions: self.transitions().map(|one| self.reported(one)).collect(),
+        }
     }
 
-    fn transition_json(&self, transition: &Transition) -> Value {
+    fn reported(&self, transition: &Transition) -> Other {
         let (old, new) = (&self.old.policy, &self.new.policy);
+        let (from, to) = (old.level(transition.old), new.level(transition.new));
         let example = &transition.example;
         let query = &example.query;
-        json!({
-            "old_level": old.level(transition.old).title(),
-            "new_level": new.level(transition.new).title(),
-            "old_gives": offer_with(old.level(transition.old), transition.labels.0),
-            "new_gives": offer_with(new.level(transition.new), transition.labels.1),
-            "pairs": transition.pairs,
-            "example": {
-                "source": self.name(query.source),
-                "destination": self.name(query.destination),
-                "qos_class": query.qos_class,
-                "tclass": query.tclass,
-                "service_id": query.service_id.map(|id| format!("0x{id:x}")),
-                "service": query.service_id.map(|id| self.service(id)),
-                "pkey": query.pkey.map(|pkey| format!("0x{pkey:x}")),
-                "old_rule_line": example.old.map(|rule| old.rule(rule).span.start.line),
-                "new_rule_line": example.new.map(|rule| new.rule(rule).span.start.line),
+        Other {
+            old_level: from.title(),
+            new_level: to.title(),
+            old_gives: offer_with(from, transition.labels.0),
+            new_gives: offer_with(to, transition.labels.1),
+            pairs: transition.pairs,
+            example: Request {
+                source: self.name(query.source),
+                destination: self.name(query.destination),
+                qos_class: query.qos_class,
+                tclass: query.tclass,
+                service_id: query.service_id.map(|id| format!("0x{id:x}")),
+                service: query.service_id.map(|id| self.service(id)),
+                pkey: query.pkey.map(|pkey| format!("0x{pkey:x}")),
+                old_rule_line: example.old.map(|rule| old.rule(rule).span.start.line),
+                new_rule_line: example.new.map(|rule| new.rule(rule).span.start.line),
             },
-        })
+        }
     }
 
     /// For people.

@@ -8,12 +8,12 @@ use policy::model::Origin;
 use policy::{GroupResolver, Policy};
 use sa_fabric::display;
 use sa_text::{Diagnostic, Location, Severity};
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use super::changes::Changes;
+use super::changes::{self, Changes};
 use super::file::{self, FileArgs, PolicyFile, Site};
 use crate::failure::{Failure, Outcome};
-use crate::json;
+use crate::json::{self, Document};
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
@@ -35,12 +35,17 @@ pub(crate) fn run(verb: &Check) -> Outcome {
     let site = verb.file.site()?;
     let read = verb.file.read(site.as_ref())?;
     let changes = match &verb.diff {
-        Some(path) => Some(changes(verb, path, &read, site.as_ref())?),
+        Some(path) => Some(changes_from(verb, path, &read, site.as_ref())?),
         None => None,
     };
     let remarks = remarks(&read, site.as_ref());
     if verb.json {
-        json::print(&summary(&read, site.as_ref(), &remarks, changes.as_ref()))?;
+        json::print(&Report::new(
+            &read,
+            site.as_ref(),
+            &remarks,
+            changes.as_ref(),
+        ))?;
     } else {
         for remark in &remarks {
             err!("{}", remark.render(&read.name, &read.text));
@@ -60,7 +65,7 @@ pub(crate) fn run(verb: &Check) -> Outcome {
 }
 
 /// The old policy is read in the dialect that it looks like: it may be another one.
-fn changes<'a>(
+fn changes_from<'a>(
     verb: &Check,
     path: &std::path::Path,
     new: &'a PolicyFile,
@@ -99,8 +104,8 @@ fn count(remarks: &[Diagnostic], severity: Severity) -> usize {
     alike.count()
 }
 
-/// Name, members where there is a fabric, and line of the written groups.
-fn groups(policy: &Policy, site: Option<&Site>) -> Vec<(String, Option<usize>, u32)> {
+/// The groups that are written.
+fn groups(policy: &Policy, site: Option<&Site>) -> Vec<Group> {
     let resolver = site.map(|site| GroupResolver::new(&site.facts, &site.sources.partitions));
     let written = policy
         .groups
@@ -112,58 +117,115 @@ fn groups(policy: &Policy, site: Option<&Site>) -> Vec<(String, Option<usize>, u
         found.ok().map(|members| members.len())
     };
     written
-        .map(|group| {
-            (
-                group.name.value.clone(),
-                members(group),
-                group.span.start.line,
-            )
+        .map(|group| Group {
+            name: group.name.value.clone(),
+            members: members(group),
+            line: group.span.start.line,
         })
         .collect()
 }
 
-fn summary(
-    read: &PolicyFile,
-    site: Option<&Site>,
-    remarks: &[Diagnostic],
-    changes: Option<&Changes<'_>>,
-) -> Value {
-    let policy = &read.policy;
-    let meant = &policy.semantics;
-    let levels = policy.levels.iter().map(
-        |level| json!({ "name": level.title(), "gives": offer(level), "line": level.span.start.line }),
-    );
-    let groups = groups(policy, site)
-        .into_iter()
-        .map(|(name, members, line)| json!({ "name": name, "members": members, "line": line }));
-    let remarks = remarks.iter().map(|remark| {
-        json!({
-            "severity": remark.severity.to_string(),
-            "line": remark.place.map(|place| place.start.line),
-            "column": remark.place.map(|place| place.start.column),
-            "message": remark.message,
-            "remedy": remark.help.first(),
-        })
-    });
-    json!({
-        "file": read.name,
-        "loads": true,
-        "dialect": policy.dialect.word(),
-        "semantics": {
-            "endpoint_mask_required": meant.endpoint_mask_required,
-            "scope_precedence": meant.scope_precedence.word(),
-            "service_id_encoding": meant.service_id_encoding.word(),
-            "echo": meant.echo.word(),
-        },
-        "levels": levels.collect::<Vec<_>>(),
-        "default_level": policy.level(policy.default_level).title(),
-        "groups": groups.collect::<Vec<_>>(),
-        "rules": policy.rules.len(),
-        "sl2vl_scopes": policy.setup.sl2vl.len(),
-        "vlarb_scopes": policy.setup.vlarb.len(),
-        "diagnostics": remarks.collect::<Vec<_>>(),
-        "diff": changes.map(Changes::json),
-    })
+/// What a policy says, for programs.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    file: &'a str,
+    /// True: one that does not load is an error.
+    loads: bool,
+    dialect: &'static str,
+    semantics: Meant,
+    levels: Vec<Level>,
+    default_level: String,
+    groups: Vec<Group>,
+    rules: usize,
+    sl2vl_scopes: usize,
+    vlarb_scopes: usize,
+    diagnostics: Vec<Said<'a>>,
+    /// None without `--diff`.
+    diff: Option<changes::Report<'a>>,
+}
+
+impl Document for Report<'_> {
+    const SCHEMA: &'static str = "sapphire.policy-check/1";
+}
+
+/// How a policy is meant, by the words of the options.
+#[derive(Debug, Serialize)]
+struct Meant {
+    endpoint_mask_required: bool,
+    scope_precedence: &'static str,
+    service_id_encoding: &'static str,
+    echo: &'static str,
+}
+
+/// A QoS level.
+#[derive(Debug, Serialize)]
+struct Level {
+    name: String,
+    /// In words.
+    gives: String,
+    line: u32,
+}
+
+/// A group that the policy writes.
+#[derive(Debug, Serialize)]
+struct Group {
+    name: String,
+    /// None without a fabric.
+    members: Option<usize>,
+    line: u32,
+}
+
+/// A remark.
+#[derive(Debug, Serialize)]
+struct Said<'a> {
+    severity: String,
+    line: Option<u32>,
+    column: Option<u32>,
+    message: &'a str,
+    remedy: Option<&'a str>,
+}
+
+impl<'a> Report<'a> {
+    fn new(
+        read: &'a PolicyFile,
+        site: Option<&Site>,
+        remarks: &'a [Diagnostic],
+        changes: Option<&'a Changes<'_>>,
+    ) -> Self {
+        let policy = &read.policy;
+        let meant = &policy.semantics;
+        let levels = policy.levels.iter().map(|level| Level {
+            name: level.title(),
+            gives: offer(level),
+            line: level.span.start.line,
+        });
+        let remarks = remarks.iter().map(|remark| Said {
+            severity: remark.severity.to_string(),
+            line: remark.place.map(|place| place.start.line),
+            column: remark.place.map(|place| place.start.column),
+            message: &remark.message,
+            remedy: remark.help.first().map(AsRef::as_ref),
+        });
+        Self {
+            file: &read.name,
+            loads: true,
+            dialect: policy.dialect.word(),
+            semantics: Meant {
+                endpoint_mask_required: meant.endpoint_mask_required,
+                scope_precedence: meant.scope_precedence.word(),
+                service_id_encoding: meant.service_id_encoding.word(),
+                echo: meant.echo.word(),
+            },
+            levels: levels.collect(),
+            default_level: policy.level(policy.default_level).title(),
+            groups: groups(policy, site),
+            rules: policy.rules.len(),
+            sl2vl_scopes: policy.setup.sl2vl.len(),
+            vlarb_scopes: policy.setup.vlarb.len(),
+            diagnostics: remarks.collect(),
+            diff: changes.map(Changes::report),
+        }
+    }
 }
 
 fn print(read: &PolicyFile, site: Option<&Site>, remarks: &[Diagnostic]) {
@@ -174,7 +236,7 @@ fn print(read: &PolicyFile, site: Option<&Site>, remarks: &[Diagnostic]) {
         outln!("level       {}: {}", level.title(), offer(level));
     }
     outln!("default     {}", policy.level(policy.default_level).title());
-    for (name, members, _) in groups(policy, site) {
+    for Group { name, members, .. } in groups(policy, site) {
         match members {
             Some(members) => outln!(
                 "group       {name}: {}",

@@ -6,12 +6,12 @@ use clap::Args;
 use policy::{Converted, Dialect, convert};
 use sa_fabric::outlet::{self, Readers};
 use sa_text::Location;
-use serde_json::json;
+use serde::Serialize;
 
 use super::file;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{ReadingArgs, or_fail};
-use crate::json;
+use crate::json::{self, Document};
 
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
@@ -86,20 +86,43 @@ fn how_much(converted: &Converted) -> String {
     }
 }
 
+/// The policy in the other dialect.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    file: &'a str,
+    /// Dialect that was read.
+    from: &'static str,
+    /// Dialect that is written.
+    to: &'static str,
+    losses: Vec<Loss>,
+    text: &'a str,
+}
+
+impl Document for Report<'_> {
+    const SCHEMA: &'static str = "sapphire.policy-convert/1";
+}
+
+/// What the other dialect cannot say.
+#[derive(Debug, Serialize)]
+struct Loss {
+    line: u32,
+    column: u32,
+    kind: &'static str,
+    message: String,
+}
+
 fn print_json(verb: &Convert, read: &file::PolicyFile, converted: &Converted) -> Outcome {
-    let losses = converted.losses.iter().map(|loss| {
-        json!({
-            "line": loss.span.start.line,
-            "column": loss.span.start.column,
-            "kind": loss.what.kind().word(),
-            "message": loss.what.to_string(),
-        })
+    let losses = converted.losses.iter().map(|loss| Loss {
+        line: loss.span.start.line,
+        column: loss.span.start.column,
+        kind: loss.what.kind().word(),
+        message: loss.what.to_string(),
     });
-    json::print(&json!({
-        "file": read.name,
-        "from": read.policy.dialect.word(),
-        "to": verb.to.word(),
-        "losses": losses.collect::<Vec<_>>(),
-        "text": converted.text,
-    }))
+    json::print(&Report {
+        file: &read.name,
+        from: read.policy.dialect.word(),
+        to: verb.to.word(),
+        losses: losses.collect(),
+        text: &converted.text,
+    })
 }

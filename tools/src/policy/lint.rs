@@ -9,11 +9,12 @@ use sa_compiler::pipeline;
 use sa_compiler::qos_setup::{ScopeFit, Scopes, SetupContext};
 use sa_fabric::display;
 use sa_text::{Remark, Severity};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::file::{FileArgs, PolicyFile, Site};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{failure, warn};
+use crate::json::{self, Document};
 use crate::output;
 
 #[derive(Debug, Args)]
@@ -140,7 +141,7 @@ fn print(
 ) -> io::Result<()> {
     if verb.json {
         for finding in findings {
-            writeln!(out, "{}", line(&read.name, finding))?;
+            json::write(out, &Line::new(&read.name, finding))?;
         }
         return Ok(());
     }
@@ -162,22 +163,48 @@ fn print(
     }
 }
 
-fn line(name: &str, finding: &Finding) -> Value {
-    let related = finding.related.iter().map(|related| {
-        json!({
-            "line": related.span.start.line,
-            "column": related.span.start.column,
-            "message": related.label,
-        })
-    });
-    json!({
-        "id": finding.id.to_string(),
-        "severity": finding.severity.word(),
-        "file": name,
-        "line": finding.span.map(|span| span.start.line),
-        "column": finding.span.map(|span| span.start.column),
-        "message": finding.sentence,
-        "remedy": finding.remedy,
-        "related": related.collect::<Vec<_>>(),
-    })
+/// A finding for programs.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    id: String,
+    severity: &'static str,
+    file: &'a str,
+    /// None for what lies outside the policy.
+    line: Option<u32>,
+    column: Option<u32>,
+    message: &'a str,
+    remedy: &'a str,
+    related: Vec<Related<'a>>,
+}
+
+impl Document for Line<'_> {
+    const SCHEMA: &'static str = "sapphire.policy-lint/1";
+}
+
+/// Another place in the same policy.
+#[derive(Debug, Serialize)]
+struct Related<'a> {
+    line: u32,
+    column: u32,
+    message: &'a str,
+}
+
+impl<'a> Line<'a> {
+    fn new(name: &'a str, finding: &'a Finding) -> Self {
+        let related = finding.related.iter().map(|related| Related {
+            line: related.span.start.line,
+            column: related.span.start.column,
+            message: &related.label,
+        });
+        Self {
+            id: finding.id.to_string(),
+            severity: finding.severity.word(),
+            file: name,
+            line: finding.span.map(|span| span.start.line),
+            column: finding.span.map(|span| span.start.column),
+            message: &finding.sentence,
+            remedy: &finding.remedy,
+            related: related.collect(),
+        }
+    }
 }

@@ -10,11 +10,11 @@ use sa_compiler::pipeline;
 use sa_compiler::state::Sources;
 use sa_fabric::display::first_few;
 use sa_wire::Pkey;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::failure::Outcome;
 use crate::inputs::{SiteArgs, failure, warn};
-use crate::json;
+use crate::json::{self, Document};
 
 #[derive(Debug, Args)]
 pub(crate) struct Partitions {
@@ -38,10 +38,50 @@ pub(crate) fn run(verb: &Partitions) -> Outcome {
         sources: &sources,
     };
     if verb.json {
-        return json::print(&view.json());
+        return json::print(&view.report());
     }
     view.print();
     Ok(())
+}
+
+/// What is printed for programs.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    partitions: Vec<Members<'a>>,
+    groups: Vec<Group>,
+}
+
+impl Document for Report<'_> {
+    const SCHEMA: &'static str = "sapphire.policy-partitions/1";
+}
+
+/// A partition, and who is in it: names of ports.
+#[derive(Debug, Serialize)]
+struct Members<'a> {
+    name: &'a str,
+    /// With the bit of full membership.
+    pkey: String,
+    sl: u8,
+    full: Vec<String>,
+    limited: Vec<String>,
+    both: Vec<String>,
+}
+
+/// A multicast group that the SM would make.
+#[derive(Debug, Serialize)]
+struct Group {
+    mgid: String,
+    pkey: String,
+    mtu_bytes: u32,
+    rate: String,
+    sl: u8,
+    q_key: String,
+    tclass: u8,
+    flow_label: u32,
+    scope: u8,
+    hop_limit: u8,
+    /// Members of the partition that are too slow, or whose MTU is too small.
+    cannot_join: Vec<String>,
 }
 
 /// Partitions in a fabric.
@@ -94,36 +134,33 @@ impl View<'_> {
             .collect()
     }
 
-    fn json(&self) -> Value {
-        let partitions = self.partitions().map(|(at, partition)| {
-            json!({
-                "name": partition.name,
-                "pkey": format!("0x{:04x}", partition.base | Pkey::FULL_BIT),
-                "sl": partition.sl.get(),
-                "full": self.members(at, Membership::Full),
-                "limited": self.members(at, Membership::Limited),
-                "both": self.members(at, Membership::Both),
-            })
+    fn report(&self) -> Report<'_> {
+        let pkey = |base: u16| format!("0x{:04x}", base | Pkey::FULL_BIT);
+        let partitions = self.partitions().map(|(at, partition)| Members {
+            name: &partition.name,
+            pkey: pkey(partition.base),
+            sl: partition.sl.get(),
+            full: self.members(at, Membership::Full),
+            limited: self.members(at, Membership::Limited),
+            both: self.members(at, Membership::Both),
         });
-        let groups = self.held().multicast_groups().iter().map(|group| {
-            json!({
-                "mgid": group.mgid.to_string(),
-                "pkey": format!("0x{:04x}", group.base | Pkey::FULL_BIT),
-                "mtu_bytes": group.mtu.bytes(),
-                "rate": group.rate.to_string(),
-                "sl": group.sl.get(),
-                "q_key": format!("0x{:08x}", group.q_key),
-                "tclass": group.tclass,
-                "flow_label": group.flow_label,
-                "scope": group.scope,
-                "hop_limit": group.hop_limit,
-                "cannot_join": self.unfit(group),
-            })
+        let groups = self.held().multicast_groups().iter().map(|group| Group {
+            mgid: group.mgid.to_string(),
+            pkey: pkey(group.base),
+            mtu_bytes: group.mtu.bytes(),
+            rate: group.rate.to_string(),
+            sl: group.sl.get(),
+            q_key: format!("0x{:08x}", group.q_key),
+            tclass: group.tclass,
+            flow_label: group.flow_label,
+            scope: group.scope,
+            hop_limit: group.hop_limit,
+            cannot_join: self.unfit(group),
         });
-        json!({
-            "partitions": partitions.collect::<Vec<_>>(),
-            "groups": groups.collect::<Vec<_>>(),
-        })
+        Report {
+            partitions: partitions.collect(),
+            groups: groups.collect(),
+        }
     }
 
     fn print(&self) {

@@ -9,9 +9,10 @@ use sa_wire::{Gid, ServiceId, request};
 
 use super::client::Way;
 use super::components::Components;
-use super::path::{asked_service, gid, print};
+use super::path::{gid, print};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
+use crate::services::Asked;
 
 #[derive(Debug, Args)]
 pub(crate) struct Mpr {
@@ -44,7 +45,7 @@ pub(super) fn run(verb: &Mpr) -> Outcome {
         verb.way.json,
         Status(status),
         &records,
-        &asked_service(&names, asked),
+        Asked::about(&names, asked),
     )
 }
 

@@ -1,19 +1,20 @@
 //! PathRecords.
 
 use clap::Args;
-use policy::UlpNames;
-use sa_compiler::path_json;
+use sa_compiler::path_json::RecordInWords;
 use sa_wire::mad::{Status, method};
 use sa_wire::path_record::{PathCompMask, PathRecord};
 use sa_wire::sa::SaMad;
 use sa_wire::{Gid, Guid, ServiceId, SubnetPrefix, request};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::client::Way;
 use super::components::Components;
 use super::{number, told};
 use crate::failure::Outcome;
 use crate::inputs::or_fail;
+use crate::json::Document;
+use crate::services::Asked;
 
 #[derive(Debug, Args)]
 pub(crate) struct Pr {
@@ -66,7 +67,7 @@ pub(super) fn run(verb: &Pr) -> Outcome {
         verb.way.json,
         Status(status),
         &records,
-        &asked_service(&names, asked),
+        Asked::about(&names, asked),
     )
 }
 
@@ -96,40 +97,47 @@ fn request_record(verb: &Pr) -> Outcome<(PathCompMask, PathRecord)> {
     ))
 }
 
-/// The service that was asked for, in words; null for none.
-pub(super) fn asked_service(names: &UlpNames, asked: Option<ServiceId>) -> Value {
-    asked.map_or(Value::Null, |id| {
-        json!({
-            "service_id": format!("0x{:016x}", id.0),
-            "name": names.name(id),
-            "what": names.describe(id),
-        })
-    })
-}
-
 /// True when both halves are asked for.
 fn mask_names_service(mask: PathCompMask) -> bool {
     mask.0 & PathCompMask::SERVICE_ID.0 == PathCompMask::SERVICE_ID.0
 }
 
-/// `service`: see [`asked_service`].
+/// What an SA answered.
+#[derive(Debug, Serialize)]
+struct Answer {
+    /// None where the request names no service id.
+    service: Option<Asked>,
+    status: String,
+    records: Vec<RecordInWords>,
+}
+
+impl Document for Answer {
+    const SCHEMA: &'static str = "sapphire.query-path/1";
+}
+
+/// `service`: the one that was asked for; none where no service id was.
 pub(super) fn print(
     as_json: bool,
     status: Status,
     records: &[PathRecord],
-    service: &Value,
+    service: Option<Asked>,
 ) -> Outcome {
-    let answer = json!({
-        "service": service,
-        "status": format!("0x{:04x}", status.get()),
-        "records": records.iter().map(path_json::in_words).collect::<Vec<_>>(),
-    });
-    told(answer, status, as_json, || print_text(records, service))
+    let answer = Answer {
+        service,
+        status: format!("0x{:04x}", status.get()),
+        records: records.iter().map(RecordInWords::new).collect(),
+    };
+    told(&answer, status, as_json, || {
+        print_text(records, answer.service.as_ref());
+    })
 }
 
-fn print_text(records: &[PathRecord], service: &Value) {
-    if let (Some(id), Some(what)) = (service["service_id"].as_str(), service["what"].as_str()) {
-        outln!("service {id}: {what}");
+fn print_text(records: &[PathRecord], service: Option<&Asked>) {
+    if let Some(Asked {
+        service_id, what, ..
+    }) = service
+    {
+        outln!("service {service_id}: {what}");
     }
     for record in records {
         outln!(

@@ -2,19 +2,44 @@
 
 use sa_wire::mad::Status;
 use sa_wire::records::{Field, Form, Layout};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
 use super::told;
 use crate::failure::Outcome;
+use crate::json::{Document, Pairs};
+
+/// What an SA answered.
+#[derive(Debug, Serialize)]
+struct Answer {
+    status: String,
+    records: Vec<Pairs<&'static str, Value>>,
+}
+
+impl Document for Answer {
+    const SCHEMA: &'static str = "sapphire.query-record/1";
+}
+
+/// A component of a record, in the form that its layout gives it.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Value {
+    Number(u64),
+    /// Also numbers that are read in hexadecimal, GIDs and bytes.
+    Text(String),
+    Numbers(Vec<u64>),
+    Texts(Vec<String>),
+    /// VL and weight.
+    Pairs(Vec<(u64, u64)>),
+}
 
 /// Prints records, as JSON on one line or component by component.
 pub(super) fn print(layout: &Layout, status: Status, records: &[&[u8]], as_json: bool) -> Outcome {
     let objects = records.iter().map(|record| object(layout, record));
-    let answer = json!({
-        "status": format!("0x{:04x}", status.get()),
-        "records": objects.collect::<Vec<_>>(),
-    });
-    told(answer, status, as_json, || {
+    let answer = Answer {
+        status: format!("0x{:04x}", status.get()),
+        records: objects.collect(),
+    };
+    told(&answer, status, as_json, || {
         for record in records {
             outln!("{}", layout.attribute);
             for field in layout.fields {
@@ -24,22 +49,25 @@ pub(super) fn print(layout: &Layout, status: Status, records: &[&[u8]], as_json:
     })
 }
 
-fn object(layout: &Layout, record: &[u8]) -> Value {
+fn object(layout: &Layout, record: &[u8]) -> Pairs<&'static str, Value> {
     let fields = layout.fields.iter();
-    let entries = fields.map(|field| (field.name.to_owned(), value(field, record)));
-    Value::Object(entries.collect::<Map<_, _>>())
+    Pairs(
+        fields
+            .map(|field| (field.name, value(field, record)))
+            .collect(),
+    )
 }
 
 fn value(field: &Field, record: &[u8]) -> Value {
     match field.form {
-        Form::Decimal => json!(field.value(record)),
-        Form::Hex => json!(hex(field.value(record))),
-        Form::Text => json!(String::from_utf8_lossy(field.text(record))),
-        Form::List { each } => json!(field.values(record, each).collect::<Vec<_>>()),
-        Form::HexList { each } => json!(field.values(record, each).map(hex).collect::<Vec<_>>()),
-        Form::VlWeights => json!(pairs(field, record).collect::<Vec<_>>()),
-        Form::Gid => json!(field.gid(record).to_string()),
-        Form::Bytes => json!(digits(field, record)),
+        Form::Decimal => Value::Number(field.value(record)),
+        Form::Hex => Value::Text(hex(field.value(record))),
+        Form::Text => Value::Text(String::from_utf8_lossy(field.text(record)).into_owned()),
+        Form::List { each } => Value::Numbers(field.values(record, each).collect()),
+        Form::HexList { each } => Value::Texts(field.values(record, each).map(hex).collect()),
+        Form::VlWeights => Value::Pairs(pairs(field, record).collect()),
+        Form::Gid => Value::Text(field.gid(record).to_string()),
+        Form::Bytes => Value::Text(digits(field, record)),
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::number;
 use crate::failure::{Failure, Outcome};
-use crate::json;
+use crate::json::{self, Document};
 
 /// Says what a flow label, a UDP source port, a pair of QPNs or of CM ports becomes.
 ///
@@ -56,6 +56,10 @@ struct Decoded {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     labels: Vec<u32>,
     formulas: Vec<Formula>,
+}
+
+impl Document for Decoded {
+    const SCHEMA: &'static str = "sapphire.roce-entropy-decode/1";
 }
 
 pub(super) fn run(verb: &Decode) -> Outcome {

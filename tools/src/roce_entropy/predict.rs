@@ -5,12 +5,12 @@ use sa_entropy::Method;
 use sa_entropy::job::{Fabric, Job, Pattern};
 use sa_entropy::predict::{Prediction, predict};
 use sa_fabric::display;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::advice::{self, Case};
 use super::job::{FabricArgs, JobArgs};
 use crate::failure::{Failure, Outcome};
-use crate::json;
+use crate::json::{self, Document};
 
 /// Says how evenly a job's flows will lie on the links of an Ethernet fabric, by simulation: the
 /// share of links that carry a flow, and the busiest link over the mean, by tier; which labels and
@@ -82,16 +82,16 @@ pub(super) fn run(verb: &Predict) -> Outcome {
         others: &others,
         more: &more,
     };
-    let report = Report {
+    let shown = Shown {
         case,
         trials,
         hash: verb.fabric.hash_name(),
         advice: advice::of(&case),
     };
     if verb.json {
-        json::print(&report.json())?;
+        json::print(&shown.report())?;
     } else {
-        report.print();
+        shown.print();
     }
     match verb.fail_above {
         Some(limit) if worst > limit => Err(Failure::refused(format!(
@@ -101,14 +101,14 @@ pub(super) fn run(verb: &Predict) -> Outcome {
     }
 }
 
-struct Report<'a> {
+struct Shown<'a> {
     case: Case<'a>,
     trials: u32,
     hash: &'a str,
     advice: Vec<String>,
 }
 
-impl Report<'_> {
+impl Shown<'_> {
     fn print(&self) {
         let Case {
             job,
@@ -183,7 +183,7 @@ impl Report<'_> {
         }
     }
 
-    fn json(&self) -> Value {
+    fn report(&self) -> Report<'_> {
         let Case {
             job,
             fabric,
@@ -192,60 +192,116 @@ impl Report<'_> {
             others,
             more,
         } = self.case;
-        let methods: Vec<Value> = others
-            .iter()
-            .map(|(method, it)| summary(&[("method", json!(method.to_string()))], it))
-            .collect();
-        let more: Vec<Value> = more
-            .iter()
-            .map(|(qps, it)| summary(&[("qps", json!(qps))], it))
-            .collect();
-        let tiers: Vec<Value> = chosen
-            .tiers
-            .iter()
-            .zip(&chosen.flows_per_switch)
-            .map(|(tier, flows)| {
-                json!({
-                    "flows_per_switch": flows,
-                    "used": tier.used.mean(),
-                    "busiest": tier.busiest.mean(),
-                    "p50": tier.busiest.percentile(0.5),
-                    "p95": tier.busiest.percentile(0.95),
-                })
-            })
-            .collect();
-        json!({
-            "hosts": job.host_count(),
-            "qps": job.qps,
-            "flows": job.flows(),
-            "ways": fabric.ways,
-            "hash": self.hash,
-            "method": method.to_string(),
-            "trials": self.trials,
-            "tiers": tiers,
-            "same_port": chosen.repeats.mean(),
-            "methods": methods,
-            "more_qps": more,
-            "polarised": advice::polarised(&self.case),
-            "recommendation": self.advice.join(" "),
+        let methods = others.iter().map(|(method, it)| OfMethod {
+            method: method.to_string(),
+            summary: Summary::of(it),
+        });
+        let more = more.iter().map(|(qps, it)| OfQps {
+            qps: *qps,
+            summary: Summary::of(it),
+        });
+        let tiers = chosen.tiers.iter().zip(&chosen.flows_per_switch);
+        let tiers = tiers.map(|(tier, flows)| Tier {
+            flows_per_switch: *flows,
+            used: tier.used.mean(),
+            busiest: tier.busiest.mean(),
+            p50: tier.busiest.percentile(0.5),
+            p95: tier.busiest.percentile(0.95),
+        });
+        Report {
+            hosts: job.host_count(),
+            qps: job.qps,
+            flows: job.flows(),
+            ways: &fabric.ways,
+            hash: self.hash,
+            method: method.to_string(),
+            trials: self.trials,
+            tiers: tiers.collect(),
+            same_port: chosen.repeats.mean(),
+            methods: methods.collect(),
+            more_qps: more.collect(),
+            polarised: advice::polarised(&self.case),
+            recommendation: self.advice.join(" "),
+        }
+    }
+}
+
+/// How flows will lie, for programs.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    hosts: u32,
+    /// QPs of a pair of hosts.
+    qps: u32,
+    flows: u32,
+    /// Of a switch, from the leaves up.
+    ways: &'a [u32],
+    hash: &'a str,
+    method: String,
+    trials: u32,
+    /// From the leaves up.
+    tiers: Vec<Tier>,
+    /// Share of the QPs of a pair whose port another one has.
+    same_port: f64,
+    methods: Vec<OfMethod>,
+    more_qps: Vec<OfQps>,
+    /// Tiers, from 0, that see only what a linear hash below has chosen.
+    polarised: Vec<usize>,
+    recommendation: String,
+}
+
+impl Document for Report<'_> {
+    const SCHEMA: &'static str = "sapphire.roce-entropy-predict/1";
+}
+
+/// Links of a tier.
+#[derive(Debug, Serialize)]
+struct Tier {
+    flows_per_switch: f64,
+    /// Share of the links that carry a flow.
+    used: f64,
+    /// The busiest link over the mean: its mean over trials, its median, what 95 % stay below.
+    busiest: f64,
+    p50: f64,
+    p95: f64,
+}
+
+/// What other labels would give.
+#[derive(Debug, Serialize)]
+struct OfMethod {
+    method: String,
+    #[serde(flatten)]
+    summary: Option<Summary>,
+}
+
+/// What more QPs would give.
+#[derive(Debug, Serialize)]
+struct OfQps {
+    qps: u32,
+    #[serde(flatten)]
+    summary: Option<Summary>,
+}
+
+/// Of the tier whose busiest link is busiest.
+#[derive(Debug, Serialize)]
+struct Summary {
+    used: f64,
+    busiest: f64,
+    p95: f64,
+    same_port: f64,
+}
+
+impl Summary {
+    fn of(prediction: &Prediction) -> Option<Self> {
+        let tier = worst_tier(prediction)?;
+        Some(Self {
+            used: tier.used.mean(),
+            busiest: tier.busiest.mean(),
+            p95: tier.busiest.percentile(0.95),
+            same_port: prediction.repeats.mean(),
         })
     }
 }
 
 fn worst_tier(of: &Prediction) -> Option<&sa_entropy::one_pair::Balances> {
     of.worst().and_then(|(tier, _)| of.tiers.get(tier))
-}
-
-fn summary(head: &[(&str, Value)], of: &Prediction) -> Value {
-    let mut fields = serde_json::Map::new();
-    for (name, value) in head {
-        fields.insert((*name).to_owned(), value.clone());
-    }
-    if let Some(tier) = worst_tier(of) {
-        fields.insert("used".to_owned(), json!(tier.used.mean()));
-        fields.insert("busiest".to_owned(), json!(tier.busiest.mean()));
-        fields.insert("p95".to_owned(), json!(tier.busiest.percentile(0.95)));
-        fields.insert("same_port".to_owned(), json!(of.repeats.mean()));
-    }
-    Value::Object(fields)
 }

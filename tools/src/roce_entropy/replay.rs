@@ -6,11 +6,11 @@ use clap::Args;
 use sa_entropy::method::qpn_label_u32;
 use sa_text::{Location, Position};
 use sa_wire::roce::{FlowLabel, Qpn, cm_label_rfc, cm_label_shipped, qpn_label};
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::job::read_text;
 use crate::failure::{Failure, Outcome};
+use crate::json::{self, Document};
 
 /// Runs recorded vectors through the formulas: one JSON line `{"id","flow_label","sport"}` for
 /// each. Exit status 3: one differs from what was recorded.
@@ -41,6 +41,18 @@ struct Vector {
     swapped_flow_label: Option<u32>,
 }
 
+/// A line of output.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    id: &'a str,
+    flow_label: u32,
+    sport: u16,
+}
+
+impl Document for Line<'_> {
+    const SCHEMA: &'static str = "sapphire.roce-entropy-replay/1";
+}
+
 pub(super) fn run(verb: &Replay) -> Outcome {
     let place = verb.file.display();
     let text = read_text(&verb.file)?;
@@ -61,10 +73,11 @@ pub(super) fn run(verb: &Replay) -> Outcome {
         let replayed = vector.replayed().map_err(|what| {
             Failure::failed_in(&verb.file, format!("vector {}: {what}", vector.id))
         })?;
-        outln!(
-            "{}",
-            json!({"id": vector.id, "flow_label": replayed.flow_label, "sport": replayed.sport})
-        );
+        json::print(&Line {
+            id: &vector.id,
+            flow_label: replayed.flow_label,
+            sport: replayed.sport,
+        })?;
         if let Some(difference) = vector.difference(&replayed) {
             differing.push(format!("{}: {difference}", vector.id));
         }

@@ -7,11 +7,12 @@ use clap::{Args, ValueEnum};
 use sa_entropy::predict::{Planned, plan};
 use sa_entropy::{Address, HashKind, Method};
 use sa_wire::roce::{FlowLabel, SourcePort, fmix64, set_label};
-use serde_json::json;
+use serde::Serialize;
 
 use super::job::{FabricArgs, JobArgs, NamedJob};
 use super::number;
 use crate::failure::{Failure, Outcome};
+use crate::json::{self, Document};
 use crate::output;
 
 /// Makes flow labels for a job, never 0: a table `pair,index,label,sport`, a line for each QP of
@@ -165,6 +166,24 @@ fn mixed_pair(pair: Pair) -> u64 {
     bytes.fold(0x5a99_0000_0000_12b7, mix)
 }
 
+/// A label for programs.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    from: &'a str,
+    to: &'a str,
+    /// Of the QP among those of the pair, from 0.
+    index: u32,
+    flow_label: u32,
+    sport: u16,
+    /// With `--for`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    setting: Option<String>,
+}
+
+impl Document for Line<'_> {
+    const SCHEMA: &'static str = "sapphire.roce-entropy-suggest/1";
+}
+
 fn write(
     out: &mut impl Write,
     verb: &Suggest,
@@ -189,11 +208,15 @@ fn write(
             Stack::Ah => format!("ah_attr.grh.flow_label={label:#07x}"),
         });
         if verb.json {
-            let mut line = json!({"from": from, "to": to, "index": it.index, "flow_label": label, "sport": port});
-            if let Some(setting) = setting {
-                line["setting"] = setting.into();
-            }
-            writeln!(out, "{line}")?;
+            let line = Line {
+                from,
+                to,
+                index: it.index,
+                flow_label: label,
+                sport: port,
+                setting,
+            };
+            json::write(out, &line)?;
         } else {
             let setting = setting.map_or_else(String::new, |setting| format!(",{setting}"));
             writeln!(out, "{from}/{to},{},{label},{port}{setting}", it.index)?;

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use sa_compiler::export::{self, Estimate};
-use serde_json::{Map, Value, json};
+
+use crate::json::Pairs;
 
 /// What is written without being told to. Units: bytes.
 const MOST: u64 = 4 << 30;
@@ -31,13 +32,10 @@ pub(super) fn lacks(directory: &Path, estimate: &Estimate) -> Option<String> {
 }
 
 /// Shape: bytes by file, and `total`.
-pub(super) fn in_json(estimate: &Estimate) -> Value {
+pub(super) fn sizes(estimate: &Estimate) -> Pairs<&'static str, u64> {
     let sizes = estimate.0.iter();
-    let mut all: Map<String, Value> = sizes
-        .map(|(table, bytes)| (table.file().to_owned(), json!(bytes)))
-        .collect();
-    all.insert("total".to_owned(), json!(estimate.total()));
-    Value::Object(all)
+    let sizes = sizes.map(|(table, bytes)| (table.file(), *bytes));
+    Pairs(sizes.chain([("total", estimate.total())]).collect())
 }
 
 /// Bytes for people.

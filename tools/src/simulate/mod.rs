@@ -6,12 +6,12 @@ use clap::Args;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::display::{self, first_few};
 use sa_text::Remark;
-use serde_json::json;
+use serde::Serialize;
 
 use self::compare::Difference;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, warn};
-use crate::json;
+use crate::json::{self, Document};
 
 #[derive(Debug, Args)]
 pub(crate) struct Simulate {
@@ -138,6 +138,61 @@ fn in_words(after: &Compiled, found: Option<&routing::proof::CreditLoop>) -> Str
     }
 }
 
+/// What would be.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    /// As they were named.
+    failed: &'a [String],
+    engine: String,
+    /// The engine refuses the damaged fabric, and the switches keep their tables.
+    refused: bool,
+    reasons: Vec<Reason>,
+    /// Of the placement, in sentences.
+    changes: &'a [String],
+    warnings: Vec<String>,
+    hosts_cut_off: &'a [String],
+    pairs_lost: u64,
+    lost: Vec<Pair>,
+    sl_changes: u64,
+    sl_changed: Vec<SlChange<'a>>,
+    entries_changed: u64,
+    switches_changed: usize,
+    /// Each waits for the next; none without a loop.
+    credit_loop: Option<Vec<String>>,
+    management_cycle: Option<Vec<String>>,
+    multicast_cycle: Option<Vec<String>>,
+    reroute_ms: f64,
+    check_ms: f64,
+    build_ms: f64,
+}
+
+impl Document for Report<'_> {
+    const SCHEMA: &'static str = "sapphire.simulate/1";
+}
+
+/// Why an engine refuses.
+#[derive(Debug, Serialize)]
+struct Reason {
+    code: &'static str,
+    text: String,
+}
+
+/// Two hosts.
+#[derive(Debug, Serialize)]
+pub(crate) struct Pair {
+    pub(crate) from: String,
+    pub(crate) to: String,
+}
+
+/// A pair of hosts whose SL changes.
+#[derive(Debug, Serialize)]
+struct SlChange<'a> {
+    from: &'a str,
+    to: &'a str,
+    was: u8,
+    is: u8,
+}
+
 fn print_json(failed: &[String], after: &Compiled, difference: &Difference) -> Outcome {
     let cycle = |found: Option<&routing::proof::CreditLoop>| {
         let words = found.map(|it| it.in_words(&after.parts.topology, &after.parts.routes));
@@ -148,36 +203,42 @@ fn print_json(failed: &[String], after: &Compiled, difference: &Difference) -> O
         .refusal
         .iter()
         .flat_map(|standing| &standing.refusal.reasons);
-    let reasons: Vec<_> = reasons
-        .map(|reason| json!({"code": reason.code(), "text": reason.to_string()}))
-        .collect();
-    let pair = |(from, to): &(String, String)| json!({"from": from, "to": to});
-    let lost: Vec<_> = difference.lost.iter().map(pair).collect();
+    let reasons = reasons.map(|reason| Reason {
+        code: reason.code(),
+        text: reason.to_string(),
+    });
+    let pair = |(from, to): &(String, String)| Pair {
+        from: from.clone(),
+        to: to.clone(),
+    };
     let changed = difference.sl_changed.iter();
-    let changed: Vec<_> = changed
-        .map(|(from, to, was, is)| json!({"from": from, "to": to, "was": was, "is": is}))
-        .collect();
-    json::print(&json!({
-        "failed": failed,
-        "engine": after.parts.routes.engine().to_string(),
-        "refused": after.parts.refusal.is_some(),
-        "reasons": reasons,
-        "changes": after.changes,
-        "warnings": after.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "hosts_cut_off": difference.cut_off,
-        "pairs_lost": difference.pairs_lost,
-        "lost": lost,
-        "sl_changes": difference.sl_changes,
-        "sl_changed": changed,
-        "entries_changed": difference.entries,
-        "switches_changed": difference.switches,
-        "credit_loop": cycle(after.proof.credit_loop.as_ref()),
-        "management_cycle": cycle(after.proof.management_loop.as_ref()),
-        "multicast_cycle": cycle(after.proof.multicast_loop.as_ref()),
-        "reroute_ms": ms(after.timings.route),
-        "check_ms": ms(after.timings.check),
-        "build_ms": ms(after.timings.build),
-    }))
+    let changed = changed.map(|(from, to, was, is)| SlChange {
+        from,
+        to,
+        was: *was,
+        is: *is,
+    });
+    json::print(&Report {
+        failed,
+        engine: after.parts.routes.engine().to_string(),
+        refused: after.parts.refusal.is_some(),
+        reasons: reasons.collect(),
+        changes: &after.changes,
+        warnings: after.warnings.iter().map(ToString::to_string).collect(),
+        hosts_cut_off: &difference.cut_off,
+        pairs_lost: difference.pairs_lost,
+        lost: difference.lost.iter().map(pair).collect(),
+        sl_changes: difference.sl_changes,
+        sl_changed: changed.collect(),
+        entries_changed: difference.entries,
+        switches_changed: difference.switches,
+        credit_loop: cycle(after.proof.credit_loop.as_ref()),
+        management_cycle: cycle(after.proof.management_loop.as_ref()),
+        multicast_cycle: cycle(after.proof.multicast_loop.as_ref()),
+        reroute_ms: ms(after.timings.route),
+        check_ms: ms(after.timings.check),
+        build_ms: ms(after.timings.build),
+    })
 }
 
 fn ms(time: std::time::Duration) -> f64 {

@@ -25,7 +25,7 @@ use sa_compiler::pipeline::{self, Inputs, Proof, Stamp, Timings};
 use sa_compiler::state::FabricState;
 use sa_fastpath::publish::Publisher;
 use sa_snapshot::SharedBytes;
-use serde_json::json;
+use serde::Serialize;
 
 /// As the daemon has it.
 #[global_allocator]
@@ -72,7 +72,7 @@ fn fail(fabric: &Fabric, cable: &str, healthy: &FabricState, rounds: usize) -> R
         compare(&one, &other)?;
     }
     for (way, all) in [("from before", quick), ("from nothing", full)] {
-        print(fabric, cable, way, &all);
+        print(fabric, cable, way, &all)?;
     }
     Ok(())
 }
@@ -146,7 +146,34 @@ fn compare(one: &Changed, other: &Changed) -> Result<(), Failure> {
     Ok(())
 }
 
-fn print(fabric: &Fabric, cable: &str, way: &str, all: &[Took]) {
+/// A cable and a way. Units: ms; none without a round.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    schema: &'static str,
+    fabric: &'a str,
+    cable: &'a str,
+    way: &'a str,
+    /// The daemon would put it into service.
+    publishable: bool,
+    rounds: usize,
+    read_ms: Option<f64>,
+    route_ms: Option<f64>,
+    check_ms: Option<f64>,
+    build_ms: Option<f64>,
+    compare_ms: Option<f64>,
+    publish_ms: Option<f64>,
+    /// All but reading, by the clock on the wall.
+    wall_ms: Option<f64>,
+    wall_least_ms: Option<f64>,
+    /// All but reading, of all threads.
+    cpu_ms: Option<f64>,
+    cpu_least_ms: Option<f64>,
+}
+
+/// Name and version of a [`Line`]; see `docs/schemas`.
+const SCHEMA: &str = "bench.change/1";
+
+fn print(fabric: &Fabric, cable: &str, way: &str, all: &[Took]) -> Result<(), Failure> {
     let spread = |of: fn(&Took) -> Duration| {
         let mut times: Vec<Duration> = all.iter().map(of).collect();
         times.sort_unstable();
@@ -156,24 +183,26 @@ fn print(fabric: &Fabric, cable: &str, way: &str, all: &[Took]) {
     let median = |of: fn(&Took) -> Duration| spread(of).0;
     let (wall, wall_least) = spread(|took| took.wall);
     let (cpu, cpu_least) = spread(|took| took.cpu);
-    let line = json!({
-        "fabric": fabric.name,
-        "cable": cable,
-        "way": way,
-        "publishable": all.iter().all(|took| took.is_publishable),
-        "rounds": all.len(),
-        "read_ms": median(|took| took.steps.read),
-        "route_ms": median(|took| took.steps.route),
-        "check_ms": median(|took| took.steps.check),
-        "build_ms": median(|took| took.steps.build),
-        "compare_ms": median(|took| took.steps.compare),
-        "publish_ms": median(|took| took.publish),
-        "wall_ms": wall,
-        "wall_least_ms": wall_least,
-        "cpu_ms": cpu,
-        "cpu_least_ms": cpu_least,
-    });
-    println!("{line}");
+    let line = Line {
+        schema: SCHEMA,
+        fabric: &fabric.name,
+        cable,
+        way,
+        publishable: all.iter().all(|took| took.is_publishable),
+        rounds: all.len(),
+        read_ms: median(|took| took.steps.read),
+        route_ms: median(|took| took.steps.route),
+        check_ms: median(|took| took.steps.check),
+        build_ms: median(|took| took.steps.build),
+        compare_ms: median(|took| took.steps.compare),
+        publish_ms: median(|took| took.publish),
+        wall_ms: wall,
+        wall_least_ms: wall_least,
+        cpu_ms: cpu,
+        cpu_least_ms: cpu_least,
+    };
+    println!("{}", serde_json::to_string(&line)?);
+    Ok(())
 }
 
 fn round(ms: f64) -> f64 {

@@ -27,7 +27,7 @@ use sa_bench::netlink::{Plan, Report, drive, measure};
 use sa_fastpath::affinity;
 use sa_local::service::{Service, Setting};
 use sa_local::{Paths, Wake};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 /// Measures the local service.
 #[derive(Debug, Parser)]
@@ -62,12 +62,12 @@ fn main() -> Result<(), Failure> {
                 kernel_core,
             };
             let report = agent(&host, &plan)?;
-            let cpu = json!({
-                "agent_cpu_ns": report.agent_ns().round(),
-                "per_second_of_agent_cpu": (1e9 / report.agent_ns()).round(),
-            });
-            print("snapshot", name, *window, &report, cpu);
-            print("service", name, *window, &service(&host, &plan)?, json!({}));
+            let cpu = Cpu {
+                agent_cpu_ns: report.agent_ns().round(),
+                per_second_of_agent_cpu: (1e9 / report.agent_ns()).round(),
+            };
+            print("snapshot", name, *window, &report, Some(cpu))?;
+            print("service", name, *window, &service(&host, &plan)?, None)?;
         }
     }
     Ok(())
@@ -97,22 +97,58 @@ fn service(host: &Host, plan: &Plan) -> Result<Report, Failure> {
     Ok(report?)
 }
 
-fn print(what: &str, cores: &str, window: u16, report: &Report, more: Value) {
-    let mut line = json!({
-        "what": what,
-        "cores": cores,
-        "window": window,
-        "queries": report.queries,
-        "accepted": report.accepted,
-        "refused": report.refused,
-        "per_second": report.rate().round(),
-        "p50_us": micros(report.latency.quantile_ns(0.5)),
-        "p99_us": micros(report.latency.quantile_ns(0.99)),
-    });
-    if let (Some(line), Value::Object(more)) = (line.as_object_mut(), more) {
-        line.extend(more);
-    }
-    println!("{line}");
+/// A load.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    schema: &'static str,
+    /// `snapshot` or `service`.
+    what: &'a str,
+    cores: &'a str,
+    /// Queries that wait at a time.
+    window: u16,
+    queries: u64,
+    accepted: u64,
+    refused: u64,
+    per_second: f64,
+    p50_us: f64,
+    p99_us: f64,
+    /// Of `snapshot` alone, whose agent turns on a thread of this program.
+    #[serde(flatten)]
+    cpu: Option<Cpu>,
+}
+
+/// CPU time of the agent, for a query.
+#[derive(Debug, Serialize)]
+struct Cpu {
+    agent_cpu_ns: f64,
+    per_second_of_agent_cpu: f64,
+}
+
+/// Name and version of a [`Line`]; see `docs/schemas`.
+const SCHEMA: &str = "bench.netlink/1";
+
+fn print(
+    what: &str,
+    cores: &str,
+    window: u16,
+    report: &Report,
+    cpu: Option<Cpu>,
+) -> Result<(), Failure> {
+    let line = Line {
+        schema: SCHEMA,
+        what,
+        cores,
+        window,
+        queries: report.queries,
+        accepted: report.accepted,
+        refused: report.refused,
+        per_second: report.rate().round(),
+        p50_us: micros(report.latency.quantile_ns(0.5)),
+        p99_us: micros(report.latency.quantile_ns(0.99)),
+        cpu,
+    };
+    println!("{}", serde_json::to_string(&line)?);
+    Ok(())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "times are short")]

@@ -3,23 +3,42 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::process::program;
 
 /// Facts that figures depend on; null where the system does not tell.
-pub(crate) fn facts() -> Value {
-    json!({
-        "cpu": cpu(),
-        "cores": sa_fastpath::affinity::cores().len(),
-        "kernel": file("/proc/sys/kernel/osrelease"),
-        "load": load(),
-        "commit": commit(),
-        "optimised": !cfg!(debug_assertions),
-        "opensm": package("opensm").or_else(|| printed("opensm", &["--version"], "OpenSM ")),
-        "libumad2sim": package("libumad2sim0"),
-        "ibsim": package("ibsim-utils").or_else(|| printed("ibsim", &["-V"], "ibsim ")),
-    })
+#[derive(Debug, Serialize)]
+pub(crate) struct Machine {
+    pub(crate) cpu: Option<String>,
+    /// That this process may run on.
+    pub(crate) cores: usize,
+    pub(crate) kernel: Option<String>,
+    /// Load average of the last minute.
+    pub(crate) load: Option<f64>,
+    pub(crate) commit: Option<String>,
+    optimised: bool,
+    /// Versions.
+    pub(crate) opensm: Option<String>,
+    pub(crate) libumad2sim: Option<String>,
+    pub(crate) ibsim: Option<String>,
+}
+
+impl Machine {
+    /// The one that this runs on.
+    pub(crate) fn here() -> Self {
+        Self {
+            cpu: cpu(),
+            cores: sa_fastpath::affinity::cores().len(),
+            kernel: file("/proc/sys/kernel/osrelease"),
+            load: load(),
+            commit: commit(),
+            optimised: !cfg!(debug_assertions),
+            opensm: package("opensm").or_else(|| printed("opensm", &["--version"], "OpenSM ")),
+            libumad2sim: package("libumad2sim0"),
+            ibsim: package("ibsim-utils").or_else(|| printed("ibsim", &["-V"], "ibsim ")),
+        }
+    }
 }
 
 /// Load average of the last minute.

@@ -12,6 +12,7 @@
 mod bed;
 mod client;
 mod cpu;
+mod document;
 mod fabric;
 mod failure;
 mod figures;

@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 
 use sa_bench::pace::Pace;
-use serde_json::{Value, json};
+use serde::Serialize;
 
+use crate::document::{Head, Load, Verdict, Whole};
 use crate::fabric::Fabric;
 use crate::failure::{Failure, Outcome};
 use crate::figures::{Sample, Spread, kernel_share};
-use crate::machine;
+use crate::machine::{self, Machine};
 use crate::options::Options;
 use crate::questions::Questions;
 use crate::rounds::{Cell, Measured};
@@ -32,31 +33,31 @@ impl<'a> Show<'a> {
 
     /// What is measured, and on what.
     pub(crate) fn head(&self) -> Outcome {
-        let machine = machine::facts();
+        let machine = Machine::here();
         let [x, y, z] = self.options.size;
         let options = self.options;
         let requests = self.questions.pools().first();
         let requests = requests.map_or(0, |pool| pool.requests.len());
         if options.json {
-            return print(&json!({
-                "machine": machine,
-                "fabric": format!("torus:{x}x{y}x{z}"),
-                "hosts_per_switch": options.hosts,
-                "switches": self.fabric.switches(),
-                "hosts": self.fabric.hosts(),
-                "rules": options.rules,
-                "pairs": requests,
-                "seed": options.seed,
-                "rounds": options.rounds,
-                "seconds": options.seconds,
-                "idle": options.idle(),
-            }));
+            return print(&Head {
+                schema: Head::SCHEMA,
+                machine,
+                fabric: format!("torus:{x}x{y}x{z}"),
+                hosts_per_switch: options.hosts,
+                switches: self.fabric.switches(),
+                hosts: self.fabric.hosts(),
+                rules: options.rules,
+                pairs: requests,
+                seed: options.seed,
+                rounds: options.rounds,
+                seconds: options.seconds,
+                idle: options.idle(),
+            });
         }
-        let word = |name: &str| match machine.get(name) {
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Null) | None => "unknown".to_owned(),
-            Some(other) => other.to_string(),
-        };
+        let word = |told: &Option<String>| told.clone().unwrap_or_else(|| "unknown".to_owned());
+        let load = machine
+            .load
+            .map_or_else(|| "unknown".to_owned(), json_number);
         let built = match cfg!(debug_assertions) {
             true => ", a debug build: figures mean nothing",
             false => "",
@@ -74,14 +75,14 @@ impl<'a> Show<'a> {
              OpenSM is measured\n\
              CPU       of all threads of the SA, and of ibsim, for each answer; sapphired's workers \
              have {}\n",
-            word("opensm"),
-            word("commit"),
-            word("ibsim"),
-            word("libumad2sim"),
-            word("cpu"),
-            word("cores"),
-            word("kernel"),
-            word("load"),
+            word(&machine.opensm),
+            word(&machine.commit),
+            word(&machine.ibsim),
+            word(&machine.libumad2sim),
+            word(&machine.cpu),
+            machine.cores,
+            word(&machine.kernel),
+            load,
             self.fabric.switches(),
             self.fabric.hosts(),
             options.seed,
@@ -101,7 +102,7 @@ impl<'a> Show<'a> {
     /// All figures.
     pub(crate) fn cells(&self, cells: &[Cell]) -> Outcome {
         if self.options.json {
-            return cells.iter().try_for_each(|cell| print(&value(cell)));
+            return cells.iter().try_for_each(|cell| print(&Load::new(cell)));
         }
         say(
             "medians (least-most) over the rounds; the ratio is sapphired's by OpenSM's, round by round\n\n",
@@ -136,23 +137,22 @@ impl<'a> Show<'a> {
             cells.find_map(|cell| cell.differences[who.index()].first.clone())
         };
         if self.options.json {
-            let sides = Who::BOTH.map(|who| {
-                json!({
-                    "who": who.key(),
-                    "answered": answers(who),
-                    "wrong": 0,
-                    "headers_differ": headers(who),
-                    "idle_share": measured.idle[who.index()],
-                    "first_difference": first(who),
-                })
+            let sides = Who::BOTH.map(|who| Whole {
+                who: who.key(),
+                answered: answers(who),
+                wrong: 0,
+                headers_differ: headers(who),
+                idle_share: measured.idle[who.index()],
+                first_difference: first(who),
             });
-            return print(&json!({
-                "least_rate_ratio": finite(slowest),
-                "most_cpu_ratio": dearest,
-                "sides": sides,
-                "sapphired_counters": counters,
-                "load": machine::load(),
-            }));
+            return print(&Verdict {
+                schema: Verdict::SCHEMA,
+                least_rate_ratio: finite(slowest),
+                most_cpu_ratio: dearest,
+                sides,
+                sapphired_counters: counters.to_owned(),
+                load: machine::load(),
+            });
         }
         for who in Who::BOTH {
             let mut line = format!(
@@ -235,54 +235,6 @@ fn heading(cell: &Cell) -> String {
     }
 }
 
-fn value(cell: &Cell) -> Value {
-    let (window, rate) = match cell.pace {
-        Pace::Closed { window } => (Some(window), None),
-        Pace::Open { rate } => (None, Some(rate)),
-    };
-    let side = |who: Who| {
-        let samples = &cell.samples[who.index()];
-        let all = |figure: fn(&Sample) -> f64| figures(Spread::over(samples, figure));
-        let sum = |count: fn(&Sample) -> u64| samples.iter().map(count).sum::<u64>();
-        let latest = samples.iter().filter_map(|it| it.sent_late);
-        json!({
-            "qps": all(|it| it.rate),
-            "p50_ns": all(|it| it.p50),
-            "p99_ns": all(|it| it.p99),
-            "cpu_ns_per_query": all(|it| it.sa),
-            "kernel_share": kernel_share(samples),
-            "ibsim_cpu_ns_per_query": all(|it| it.ibsim),
-            "client_cpu_ns_per_query": all(|it| it.client),
-            "answered": sum(|it| it.answered),
-            "timeouts": sum(|it| it.timeouts),
-            "late": sum(|it| it.late),
-            "wrong": 0,
-            "headers_differ": cell.differences[who.index()].headers,
-            "sent_late_ns": latest.fold(None, |most: Option<f64>, it| Some(most.map_or(it, |most| most.max(it)))),
-        })
-    };
-    let ratio = |figure: fn(&Sample) -> f64| figures(Spread::ratio(&cell.samples, figure));
-    json!({
-        "workload": cell.workload,
-        "loop": if rate.is_some() { "open" } else { "closed" },
-        "window": window,
-        "rate": rate,
-        "rounds": cell.samples[0].len(),
-        "opensm": side(Who::OpenSm),
-        "sapphired": side(Who::Sapphired),
-        "ratio": {
-            "qps": ratio(|it| it.rate),
-            "p50": ratio(|it| it.p50),
-            "p99": ratio(|it| it.p99),
-            "cpu": ratio(|it| it.sa),
-        },
-    })
-}
-
-fn figures(spread: Spread) -> Value {
-    json!({ "median": spread.median, "min": spread.least, "max": spread.most })
-}
-
 /// Shape: large figures have no fractions.
 fn spread(spread: Spread, digits: usize) -> String {
     let Spread {
@@ -299,8 +251,14 @@ fn finite(figure: f64) -> Option<f64> {
     figure.is_finite().then_some(figure)
 }
 
-fn print(value: &Value) -> Outcome {
-    say(&format!("{value}\n"))
+/// As JSON has it.
+fn json_number(number: f64) -> String {
+    serde_json::to_string(&number).unwrap_or_default()
+}
+
+fn print(line: &impl Serialize) -> Outcome {
+    let line = serde_json::to_string(line).map_err(Failure::of("a line of JSON"))?;
+    say(&format!("{line}\n"))
 }
 
 /// A reader that has gone is no panic. Errors: it cannot be written.

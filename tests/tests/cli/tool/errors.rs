@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::run::{Ended, READ, run, words};
-use super::verbs::{self, Verb};
+use super::verbs;
 use sa_tests::cli::program;
 
 /// Verbs that need nothing of the directory they run in.
@@ -22,24 +22,15 @@ const CONTENT: [&str; 9] = [
     "answer",
 ];
 
-/// The verbs with an option `--json`.
-fn verbs_for_programs() -> Result<Vec<Verb>> {
-    let mut some = Vec::new();
-    for verb in verbs::all()? {
-        if verb.help()?.contains("--json") {
-            some.push(verb);
-        }
-    }
-    ensure!(some.len() > 40, "{} verbs", some.len());
-    Ok(some)
-}
-
 /// The object that stands for an answer. Errors: it is not there, or not whole.
 fn error_of(ended: &Ended) -> Result<Value> {
     let last = ended.out.lines().last().context("nothing was printed")?;
     let line: Value = serde_json::from_str(last)?;
     let fields = line.as_object().context("an object")?;
-    ensure!(fields.keys().eq(["error"]), "{line}");
+    ensure!(
+        fields.keys().eq(["schema", "error"]) && line["schema"] == "sapphire.error/1",
+        "{line}"
+    );
     let error = &line["error"];
     let names = ["message", "exit_code", "file", "line", "column"];
     let keys = error.as_object().context("an object")?.keys();
@@ -61,7 +52,7 @@ fn error_of(ended: &Ended) -> Result<Value> {
 fn every_verb_that_fails_with_json_prints_an_error_object() -> Result<()> {
     let empty = tempfile::tempdir()?;
     let program = program("sapphire")?;
-    for verb in verbs_for_programs()? {
+    for verb in verbs::for_programs()? {
         let name = verb.name();
         let usage = [verb.line(), words("--json --no-such-option")].concat();
         let ended = run(&program, empty.path(), &usage, READ)?;

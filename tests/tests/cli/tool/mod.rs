@@ -8,5 +8,5 @@ mod mistakes;
 mod room;
 mod run;
 mod streams;
-mod verbs;
+pub(crate) mod verbs;
 mod wording;

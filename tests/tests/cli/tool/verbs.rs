@@ -137,6 +137,18 @@ pub(crate) fn all() -> Result<Vec<Verb>> {
     Ok(verbs)
 }
 
+/// The verbs with an option `--json`.
+pub(crate) fn for_programs() -> Result<Vec<Verb>> {
+    let mut some = Vec::new();
+    for verb in all()? {
+        if verb.help()?.contains("--json") {
+            some.push(verb);
+        }
+    }
+    ensure!(some.len() > 40, "{} verbs", some.len());
+    Ok(some)
+}
+
 /// Verbs below these words that have none below them.
 fn leaves(above: &[String]) -> Result<Vec<Vec<String>>> {
     let help = help(above)?;
@@ -169,7 +181,7 @@ pub(crate) fn site() -> Result<Bed> {
     let netlink = include_str!("../../../golden/netlink/own.json");
     for (name, text) in [
         ("policy.conf", policy),
-        ("ports.csv", "50000\n50001\n50002\n"),
+        ("ports.csv", "50000 7\n50001 5\n50002 6\n"),
         ("roce.json", roce),
         ("netlink.json", netlink),
     ] {

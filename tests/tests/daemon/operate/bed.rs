@@ -14,6 +14,7 @@ use serde_json::Value;
 use sa_tests::cli::sapphire_in;
 use sa_tests::http;
 use sa_tests::ring::{self, CONFIG};
+use sa_tests::schema;
 
 pub(crate) use http::get;
 pub(crate) use sa_tests::config::policy_of_life as policy;
@@ -62,7 +63,10 @@ impl Bed {
     pub(crate) fn done(&self, verb: &str) -> Result<Value> {
         let output = self.tool(&[verb, "--json"])?;
         ensure!(output.status.success(), "{output:?}");
-        Ok(serde_json::from_slice(&output.stdout)?)
+        let answer = serde_json::from_slice(&output.stdout)?;
+        let schema = schema::judge(&answer)?;
+        ensure!(schema == format!("sapphired.{verb}/1"), "{schema}");
+        Ok(answer)
     }
 
     /// The same, which must fail: what it said.

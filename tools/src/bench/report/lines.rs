@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use serde::Deserialize;
 use serde_json::Value;
 
+use crate::bench::machine::Machine;
+use crate::bench::show::{AtLoad, Pauses};
 use crate::failure::{Failure, Outcome};
 
 /// All results, in the order of measuring.
@@ -52,9 +55,20 @@ impl Line {
         self.0.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Any field.
-    pub(super) fn get(&self, name: &str) -> Option<&Value> {
-        self.0.get(name)
+    /// What it was measured on; none where the line does not say.
+    pub(super) fn machine(&self) -> Option<Machine> {
+        Machine::deserialize(self.0.get("machine")?).ok()
+    }
+
+    /// The pauses beside it.
+    pub(super) fn pauses(&self) -> Option<Pauses> {
+        Pauses::deserialize(self.0.get("pauses")?).ok()
+    }
+
+    /// Latencies by load; empty where there are none.
+    pub(super) fn latency(&self) -> Vec<AtLoad> {
+        let latency = self.0.get("latency").map(Vec::deserialize);
+        latency.and_then(Result::ok).unwrap_or_default()
     }
 
     /// The least and the most of a figure.

@@ -3,7 +3,8 @@
 use std::env;
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
@@ -46,14 +47,17 @@ pub(super) fn all(extent: Extent) -> Outcome<String> {
     Ok(lines)
 }
 
+/// A line of `performance.jsonl`: a result behind the name of its figure.
+#[derive(Serialize)]
+struct Tagged<'a> {
+    figure: &'a str,
+    #[serde(flatten)]
+    result: Map<String, Value>,
+}
+
 fn tagged(figure: &str, line: &str) -> Outcome<String> {
-    let mut fields = serde_json::Map::new();
-    fields.insert("figure".to_owned(), figure.into());
-    let value: Value = or_fail(serde_json::from_str(line))?;
-    if let Value::Object(of_line) = value {
-        fields.extend(of_line);
-    }
-    Ok(Value::Object(fields).to_string())
+    let result = or_fail(serde_json::from_str(line))?;
+    or_fail(serde_json::to_string(&Tagged { figure, result }))
 }
 
 /// Figure and options of each run.

@@ -1,9 +1,9 @@
 //! The generated part of the page: tables, the plots' places, machines and commands.
 
-use serde_json::Value;
-
 use super::lines::{Line, Lines};
-use super::plots::grouped;
+use super::plots::{grouped, real};
+use crate::bench::machine::{Machine, figures, or_unknown};
+use crate::bench::show::AtLoad;
 
 /// The page with the figures of these results between its two marks. Errors: a mark is missing.
 pub(super) fn with_figures(page: &str, lines: &Lines) -> Result<String, String> {
@@ -410,29 +410,33 @@ fn loads(lines: &Lines) -> String {
     );
     text += "| Load % | M/s | p50 | p90 | p99 | p99.9 | p99.99 | max | Samples |\n\
              |---|---|---|---|---|---|---|---|---|\n";
-    let latency = all.first().and_then(|line| line.get("latency")?.as_array());
-    for load in latency.into_iter().flatten() {
-        let number = |name: &str| load.get(name).and_then(Value::as_f64);
+    for load in all.first().map(|line| line.latency()).into_iter().flatten() {
         text += &format!(
             "| {} | {} |",
-            or_dash(number("percent"), 0),
-            or_dash(number("mqps"), 2)
+            or_dash(load.percent.map(f64::from), 0),
+            or_dash(load.mqps, 2)
         );
-        for name in [
-            "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns",
-        ] {
-            text += &format!(" {} |", or_dash(number(name).map(|ns| ns / 1e3), 2));
+        let AtLoad {
+            p50_ns,
+            p90_ns,
+            p99_ns,
+            p999_ns,
+            p9999_ns,
+            max_ns,
+            ..
+        } = load;
+        for ns in [p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns] {
+            text += &format!(" {:.2} |", ns / 1e3);
         }
-        text += &format!(" {} |\n", grouped(number("samples").unwrap_or(0.0)));
+        text += &format!(" {} |\n", grouped(real(load.samples)));
     }
-    if let Some(pauses) = all.first().and_then(|line| line.get("pauses")) {
-        let number = |name: &str| pauses.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+    if let Some(pauses) = all.first().and_then(|line| line.pauses()) {
         text += &format!(
             "\nPause floor of the client's core, before and after: {} pauses above 20 us, the longest \
              {:.0} us, {:.2} % of\nthe time. Tails below that, the dashed line, are the machine's.\n",
-            grouped(number("gaps")),
-            number("longest_ns") / 1e3,
-            number("share") * 100.0
+            grouped(real(pauses.gaps)),
+            real(pauses.longest_ns) / 1e3,
+            pauses.share * 100.0
         );
     }
     text + &commands(&all)
@@ -468,13 +472,13 @@ fn machines(lines: &Lines) -> String {
     let mut known: Vec<String> = Vec::new();
     let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
     for line in lines.all() {
-        let Some(machine) = line.get("machine") else {
+        let Some(machine) = line.machine() else {
             continue;
         };
-        if let Some(load) = machine.get("load").and_then(Value::as_f64) {
+        if let Some(load) = machine.load {
             (least, most) = (least.min(load), most.max(load));
         }
-        let words = machine_in_words(machine);
+        let words = machine_in_words(&machine);
         if !known.contains(&words) {
             known.push(words);
         }
@@ -488,37 +492,27 @@ fn machines(lines: &Lines) -> String {
     text
 }
 
-fn machine_in_words(machine: &Value) -> String {
-    let word = |name: &str| match machine.get(name) {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Null) | None => "unknown".to_owned(),
-        Some(other) => other.to_string(),
-    };
-    let weaknesses = machine.get("mitigations").and_then(Value::as_object);
-    let weaknesses = weaknesses.map_or_else(
-        || "unknown".to_owned(),
-        |all| {
-            let words = all
-                .iter()
-                .map(|(name, state)| format!("{name}: {}", state.as_str().unwrap_or_default()));
-            words.collect::<Vec<_>>().join("; ")
-        },
-    );
-    let built = match machine.get("optimised") {
-        Some(Value::Bool(false)) => ", a debug build: figures mean nothing",
-        _ => "",
+fn machine_in_words(machine: &Machine) -> String {
+    let weaknesses = machine.mitigations.as_ref().map(|all| {
+        let words = all.iter().map(|(name, state)| format!("{name}: {state}"));
+        words.collect::<Vec<_>>().join("; ")
+    });
+    let built = match machine.optimised {
+        true => "",
+        false => ", a debug build: figures mean nothing",
     };
     format!(
         "Commit `{}`{built}. {}, cores {} (worker and client each pinned to one), L1d {}, L2 {}, \
-         L3 {}, Linux {}, huge pages {}. Mitigations: {weaknesses}.",
-        word("commit"),
-        word("cpu"),
-        word("pinned"),
-        word("l1d"),
-        word("l2"),
-        word("l3"),
-        word("kernel"),
-        word("huge_pages"),
+         L3 {}, Linux {}, huge pages {}. Mitigations: {}.",
+        or_unknown(machine.commit.as_ref()),
+        or_unknown(machine.cpu.as_ref()),
+        figures(&machine.pinned),
+        or_unknown(machine.l1d.as_ref()),
+        or_unknown(machine.l2.as_ref()),
+        or_unknown(machine.l3.as_ref()),
+        or_unknown(machine.kernel.as_ref()),
+        or_unknown(machine.huge_pages.as_ref()),
+        or_unknown(weaknesses.as_ref()),
     )
 }
 

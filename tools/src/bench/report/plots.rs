@@ -1,9 +1,9 @@
 //! The plots of the page.
 
 use sa_plot::{Axis, Level, Names, Panel, Picture};
-use serde_json::Value;
 
 use super::lines::{Line, Lines};
+use crate::bench::show::AtLoad;
 
 /// A line with a figure for each place along the x axis; none where nothing was measured.
 struct Series {
@@ -158,24 +158,21 @@ fn snapshot(lines: &Lines) -> Plot {
 
 fn load(lines: &Lines) -> Plot {
     let all: Vec<&Line> = lines.of("load").take(1).collect();
-    let empty = Vec::new();
     let first = all.first().copied();
-    let loads = first.and_then(|line| line.get("latency")?.as_array());
-    let loads: &Vec<Value> = loads.unwrap_or(&empty);
-    let names = [
-        ("p50", "p50_ns"),
-        ("p90", "p90_ns"),
-        ("p99", "p99_ns"),
-        ("p99.9", "p999_ns"),
-        ("p99.99", "p9999_ns"),
+    let loads = first.map_or_else(Vec::new, Line::latency);
+    type Of = fn(&AtLoad) -> f64;
+    let names: [(&str, Of); 5] = [
+        ("p50", |load| load.p50_ns),
+        ("p90", |load| load.p90_ns),
+        ("p99", |load| load.p99_ns),
+        ("p99.9", |load| load.p999_ns),
+        ("p99.99", |load| load.p9999_ns),
     ];
-    let microseconds = |load: &Value, name: &str| Some(load.get(name)?.as_f64()? / 1e3);
-    let series = names.map(|(name, field)| Series {
+    let series = names.map(|(name, ns)| Series {
         name: name.to_owned(),
-        figures: loads.iter().map(|load| microseconds(load, field)).collect(),
+        figures: loads.iter().map(|load| Some(ns(load) / 1e3)).collect(),
     });
-    let percent = |load: &Value| load.get("percent").and_then(Value::as_u64);
-    let pause = first.and_then(|line| line.get("pauses")?.get("longest_ns")?.as_f64());
+    let pause = first.and_then(Line::pauses);
     Plot {
         title: format!(
             "Latency by load: {}, over the ring, 1,000 rules",
@@ -184,14 +181,14 @@ fn load(lines: &Lines) -> Plot {
         x_label: "load, per cent of the closed loop's rate",
         places: loads
             .iter()
-            .map(|load| percent(load).unwrap_or(0).to_string())
+            .map(|load| load.percent.unwrap_or(0).to_string())
             .collect(),
         y_label: "us since a request was due",
         y: Axis::powers_of_ten,
         series: series.into(),
-        level: pause.map(|ns| Level {
+        level: pause.map(|pause| Level {
             name: "longest pause".to_owned(),
-            at: ns / 1e3,
+            at: real(pause.longest_ns) / 1e3,
         }),
     }
 }
@@ -211,6 +208,11 @@ fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
         }
     }
     known
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people")]
+pub(super) const fn real(count: u64) -> f64 {
+    count as f64
 }
 
 /// With commas between thousands.

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use super::survey::{Controller, Unit};
+use super::survey::{self, Unit};
 use crate::failure::Outcome;
-use crate::json;
+use crate::json::{self, Document};
 
 pub(super) fn print(units: &[Unit], as_json: bool) -> Outcome {
     if as_json {
-        return json::print(&Value::from(units.iter().map(value).collect::<Vec<_>>()));
+        return json::print_all(&units.iter().map(Line::new).collect::<Vec<_>>());
     }
     for unit in units {
         outln!(
@@ -25,29 +25,64 @@ pub(super) fn print(units: &[Unit], as_json: bool) -> Outcome {
     Ok(())
 }
 
-fn value(unit: &Unit) -> Value {
-    let controllers = unit.controllers.iter().map(|controller| {
-        let services = controller
-            .services
-            .iter()
-            .map(|service| json!({ "name": service.name, "service_id": hex(service.id) }));
-        json!({
-            "slot": controller.slot,
-            "guid": hex(controller.guid),
-            "id": controller.id,
-            "srp": controller.is_srp,
-            "services": services.collect::<Vec<_>>(),
-        })
-    });
-    json!({
-        "lid": unit.lid,
-        "change_id": unit.change,
-        "slots": unit.slots,
-        "controllers": controllers.collect::<Vec<_>>(),
-    })
+/// An I/O unit for programs.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    lid: u16,
+    /// Counts changes of its controllers.
+    change_id: u16,
+    slots: u8,
+    controllers: Vec<Controller<'a>>,
 }
 
-fn print_controller(controller: &Controller) {
+impl Document for Line<'_> {
+    const SCHEMA: &'static str = "sapphire.query-srp-targets/1";
+}
+
+#[derive(Debug, Serialize)]
+struct Controller<'a> {
+    slot: u8,
+    guid: String,
+    id: &'a str,
+    /// It is an SRP target.
+    srp: bool,
+    services: Vec<Service<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Service<'a> {
+    name: &'a str,
+    service_id: String,
+}
+
+impl<'a> Line<'a> {
+    fn new(unit: &'a Unit) -> Self {
+        Self {
+            lid: unit.lid,
+            change_id: unit.change,
+            slots: unit.slots,
+            controllers: unit.controllers.iter().map(Controller::new).collect(),
+        }
+    }
+}
+
+impl<'a> Controller<'a> {
+    fn new(controller: &'a survey::Controller) -> Self {
+        let services = controller.services.iter().map(|service| Service {
+            name: &service.name,
+            service_id: hex(service.id),
+        });
+        Self {
+            slot: controller.slot,
+            guid: hex(controller.guid),
+            id: &controller.id,
+            srp: controller.is_srp,
+            services: services.collect(),
+        }
+    }
+}
+
+fn print_controller(controller: &survey::Controller) {
     let kind = if controller.is_srp { "SRP" } else { "not SRP" };
     outln!(
         "  controller {}: GUID {}, {kind}, {:?}",

@@ -9,6 +9,7 @@ use sa_wire::roce::SourcePort;
 use serde::Serialize;
 
 use super::Seen;
+use crate::json::Document;
 
 /// A switch to ask: how would these flows lie on its ways.
 pub(super) struct Way {
@@ -36,6 +37,10 @@ pub(super) struct Findings {
     pub(super) free_bits: u32,
     pub(super) next_switch: Vec<Lie>,
     pub(super) alarms: Vec<Alarm>,
+}
+
+impl Document for Findings {
+    const SCHEMA: &'static str = "sapphire.roce-entropy-check/1";
 }
 
 /// How flows would lie on ways.

@@ -92,6 +92,17 @@ pub(in crate::server) enum Answer {
     },
 }
 
+impl Answer {
+    /// Name and version of what it is, for `docs/schemas`; none for a status, which names itself.
+    const fn schema(&self) -> Option<&'static str> {
+        match self {
+            Self::Status(_) => None,
+            Self::RolledBack { .. } => Some("sapphired.rollback/1"),
+            Self::Reloaded { .. } => Some("sapphired.reload/1"),
+        }
+    }
+}
+
 /// Who is at the other end, as the kernel says it (SO_PEERCRED). Of the moment of connecting; a
 /// process that gives its socket on gives its rights with it.
 #[derive(Debug, Clone, Copy)]
@@ -131,6 +142,9 @@ impl Refusal {
 enum Reply {
     Done {
         ok: bool,
+        /// None where the answer has its own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        schema: Option<&'static str>,
         #[serde(flatten)]
         answer: Answer,
     },
@@ -144,7 +158,11 @@ enum Reply {
 /// What a reply says, in one line without its end.
 fn in_json(answer: Result<Answer, Refusal>) -> String {
     let reply = match answer {
-        Ok(answer) => Reply::Done { ok: true, answer },
+        Ok(answer) => Reply::Done {
+            ok: true,
+            schema: answer.schema(),
+            answer,
+        },
         Err(Refusal { code, words }) => Reply::Refused {
             ok: false,
             code,
@@ -230,7 +248,10 @@ mod tests {
     #[test]
     fn replies_say_whether_it_was_done() {
         let done = in_json(Ok(Answer::Reloaded { epoch: Some(3) }));
-        assert_eq!(done, r#"{"ok":true,"epoch":3}"#);
+        assert_eq!(
+            done,
+            r#"{"ok":true,"schema":"sapphired.reload/1","epoch":3}"#
+        );
         let not = in_json(Err(Refusal::failed("no")));
         assert_eq!(not, r#"{"ok":false,"code":"failed","error":"no"}"#);
         let rolled_back = Answer::RolledBack {
@@ -241,7 +262,10 @@ mod tests {
         };
         assert_eq!(
             in_json(Ok(rolled_back)),
-            r#"{"ok":true,"epoch":4,"content_of_epoch":2,"held":"h","restart":"r"}"#
+            concat!(
+                r#"{"ok":true,"schema":"sapphired.rollback/1","#,
+                r#""epoch":4,"content_of_epoch":2,"held":"h","restart":"r"}"#
+            )
         );
     }
 }

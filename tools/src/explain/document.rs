@@ -1,0 +1,166 @@
+//! What `sapphire explain --json` prints, and what its text is made from.
+//!
+//! Both are made from one value, so that people and programs are told the same.
+
+use serde::Serialize;
+
+use crate::json::Document;
+use crate::services::Asked;
+
+/// Why a pair gets the answer it gets, in the order in which the answer comes about.
+#[derive(Debug, Serialize)]
+pub(crate) struct Account {
+    pub(super) source: End,
+    pub(super) destination: End,
+    /// None where the request names no service id.
+    pub(super) service: Option<Asked>,
+    pub(super) status: String,
+    /// None where the SA refuses.
+    pub(super) record: Option<Record>,
+    /// None without a policy.
+    pub(super) policy: Option<Rules>,
+    /// Why there is no record; none where there is one.
+    pub(super) no_record: Option<Obstacle>,
+    pub(super) engine: Engine,
+    pub(super) hops: Hops,
+    /// None for services that ask.
+    pub(super) job: Option<Job>,
+}
+
+impl Document for Account {
+    const SCHEMA: &'static str = "sapphire.explain/1";
+}
+
+/// A port.
+#[derive(Debug, Serialize)]
+pub(super) struct End {
+    pub(super) name: Option<String>,
+    /// Of the port.
+    pub(super) guid: String,
+    pub(super) lid: u16,
+    pub(super) pkeys: Vec<String>,
+    /// Its place, as x,y,z; none outside a torus.
+    pub(super) torus: Option<String>,
+}
+
+/// A PathRecord, codes in words.
+#[derive(Debug, Serialize)]
+pub(super) struct Record {
+    pub(super) dlid: u16,
+    pub(super) qos_class: u16,
+    pub(super) tclass: u8,
+    pub(super) sl: u8,
+    pub(super) pkey: String,
+    /// None for a code that means none.
+    pub(super) mtu_bytes: Option<u32>,
+    pub(super) rate: Option<String>,
+    /// Shape: the code.
+    pub(super) packet_life: u8,
+    pub(super) reversible: bool,
+    /// 0 for none.
+    pub(super) flow_label: u32,
+    pub(super) hop_limit: u8,
+}
+
+/// The rule that gave the level, why each earlier one did not, and which later ones would have.
+#[derive(Debug, Serialize)]
+pub(super) struct Rules {
+    pub(super) file: Option<String>,
+    pub(super) dialect: &'static str,
+    pub(super) source_groups: Vec<String>,
+    pub(super) destination_groups: Vec<String>,
+    /// None for the default level.
+    pub(super) rule_line: Option<u32>,
+    /// What the rule is for, in its author's words.
+    pub(super) rule_use: Option<String>,
+    pub(super) level: String,
+    /// None for a level that is built in.
+    pub(super) level_line: Option<u32>,
+    /// None where the partition's SL stays.
+    pub(super) level_sl: Option<u8>,
+    pub(super) level_gives: String,
+    pub(super) earlier_rules: Vec<Earlier>,
+    pub(super) later_rules: Vec<Later>,
+}
+
+/// A rule that does not hold.
+#[derive(Debug, Serialize)]
+pub(super) struct Earlier {
+    pub(super) line: u32,
+    pub(super) why: String,
+    pub(super) r#use: Option<String>,
+}
+
+/// A rule that would hold too.
+#[derive(Debug, Serialize)]
+pub(super) struct Later {
+    pub(super) line: u32,
+    pub(super) level: String,
+}
+
+/// The step that fails, where there is no record.
+#[derive(Debug, Serialize)]
+pub(super) struct Obstacle {
+    pub(super) step: &'static str,
+    pub(super) found: String,
+    pub(super) remedy: String,
+}
+
+/// What made the routes, and its part in the SL.
+#[derive(Debug, Serialize)]
+pub(super) struct Engine {
+    pub(super) name: String,
+    /// Only where the engine has a part in it, and there is a record.
+    #[serde(flatten)]
+    pub(super) chosen: Option<Chosen>,
+}
+
+/// An SL by coordinates.
+#[derive(Debug, Serialize)]
+pub(super) struct Chosen {
+    pub(super) sl: u8,
+    /// Bit 3, which comes from level or partition.
+    pub(super) kept_bit: u8,
+    /// Bits 0 to 2, one for each axis.
+    pub(super) datelines: u8,
+    pub(super) from: Option<String>,
+    pub(super) to: Option<String>,
+}
+
+/// The way packets take.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Hops {
+    Way(Vec<Hop>),
+    None {
+        /// Why.
+        no_path: String,
+    },
+}
+
+/// A switch on the way.
+#[derive(Debug, Serialize)]
+pub(super) struct Hop {
+    pub(super) switch: String,
+    /// Ports; 0 for the switch itself.
+    pub(super) r#in: u8,
+    pub(super) out: u8,
+    pub(super) sl: u8,
+    pub(super) vl: Option<u8>,
+    /// Of the port that packets leave by.
+    pub(super) mtu_bytes: Option<u32>,
+    pub(super) rate: Option<String>,
+}
+
+/// For a program that is told its SL instead of asking.
+#[derive(Debug, Serialize)]
+pub(super) struct Job {
+    pub(super) service: String,
+    /// None where there is no record and nothing is reserved.
+    pub(super) sl: Option<u8>,
+    /// Where the policy reserves it.
+    pub(super) reserved_line: Option<u32>,
+    /// One SL does for all pairs.
+    pub(super) safe: bool,
+    pub(super) warning: Option<String>,
+}
