@@ -23,6 +23,7 @@ use crate::failure::{Failure, Outcome};
 use crate::inputs::{PolicyArgs, SiteArgs, failure, open_snapshot, or_fail, warn};
 use crate::json::{self, Document};
 use crate::output;
+use crate::wrong::Wrong;
 
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
@@ -135,8 +136,8 @@ struct Answerer {
 
 impl Answerer {
     /// Errors: what is wrong with the line.
-    fn line(&self, text: &str) -> Result<Answered, String> {
-        let line: Line = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    fn line(&self, text: &str) -> Result<Answered, Wrong> {
+        let line: Line = serde_json::from_str(text).map_err(Wrong::of)?;
         let reply = match &line.mad_hex {
             Some(mad) => self.mad(&line, mad)?,
             None => self.query(&line)?,
@@ -145,7 +146,7 @@ impl Answerer {
         Ok(Answered { id, reply })
     }
 
-    fn query(&self, line: &Line) -> Result<Reply, String> {
+    fn query(&self, line: &Line) -> Result<Reply, Wrong> {
         let query = line
             .query
             .as_ref()
@@ -159,14 +160,14 @@ impl Answerer {
         let Some(reply) = dispatch::respond_with(&self.snapshot, self.parts.as_ref(), &slot) else {
             return Ok(SILENCE);
         };
-        let (status, records) = request::parse(&reply).map_err(|error| error.to_string())?;
+        let (status, records) = request::parse(&reply).map_err(Wrong::of)?;
         Ok(Reply::Words {
             status: format!("0x{status:04x}"),
             records: records.iter().map(RecordInWords::new).collect(),
         })
     }
 
-    fn mad(&self, line: &Line, mad: &str) -> Result<Reply, String> {
+    fn mad(&self, line: &Line, mad: &str) -> Result<Reply, Wrong> {
         let lid = match (line.slid, &line.from) {
             (Some(slid), _) => slid,
             (None, from) => self.requester(from.as_ref())?,
@@ -177,7 +178,7 @@ impl Answerer {
         let count = bytes.len();
         slot.mad = bytes
             .try_into()
-            .map_err(|_| format!("a MAD has 256 bytes, this has {count}"))?;
+            .map_err(|_| Wrong::from(format!("a MAD has 256 bytes, this has {count}")))?;
         let reply = dispatch::respond_with(&self.snapshot, self.parts.as_ref(), &slot);
         Ok(reply.map_or(SILENCE, |reply| Reply::Bytes {
             mad_hex: segments(&reply).iter().map(|mad| to_hex(mad)).collect(),
@@ -185,25 +186,27 @@ impl Answerer {
     }
 
     /// A node's name, or a LID.
-    fn requester(&self, from: Option<&Value>) -> Result<u16, String> {
-        let lid = |number: u64| u16::try_from(number).map_err(|_| "LID over 65535".to_owned());
+    fn requester(&self, from: Option<&Value>) -> Result<u16, Wrong> {
+        let lid = |number: u64| u16::try_from(number).map_err(|_| Wrong::from("LID over 65535"));
         match (from, self.parts.as_ref().map(|parts| &parts.subnet)) {
             (Some(Value::Number(number)), _) => lid(number.as_u64().ok_or("LID below 0")?),
             (Some(Value::String(name)), Some(subnet)) => {
-                let found = subnet.find(name).map_err(|error| error.to_string())?;
+                let found = subnet.find(name).map_err(Wrong::of)?;
                 let port = subnet.end_ports().get(found).ok_or("no such port")?;
                 Ok(port.lid.get())
             }
             (Some(Value::String(name)), None) => name.parse().map_err(|_| {
-                format!("{name:?}: a snapshot knows no names; give the requester's LID")
+                let words =
+                    format!("{name:?}: a snapshot knows no names; give the requester's LID");
+                Wrong::from(words)
             }),
-            _ => Err("expected \"from\": a node's name or a LID".to_owned()),
+            _ => Err(Wrong::from("expected \"from\": a node's name or a LID")),
         }
     }
 }
 
 /// The request MAD.
-fn slot(lid: u16, query: &Query, data: &[u8]) -> Result<Slot, String> {
+fn slot(lid: u16, query: &Query, data: &[u8]) -> Result<Slot, Wrong> {
     let mut slot = Slot::EMPTY;
     slot.header.lid = lid.into();
     slot.header.qpn = 1.into();
@@ -226,27 +229,31 @@ fn slot(lid: u16, query: &Query, data: &[u8]) -> Result<Slot, String> {
     Ok(slot)
 }
 
-fn attribute_and_method(query: &Query) -> Result<(AttributeId, u8), String> {
+fn attribute_and_method(query: &Query) -> Result<(AttributeId, u8), Wrong> {
     let attribute = match query.attr.as_str() {
         "pr" => AttributeId::PATH_RECORD,
         "mpr" => AttributeId::MULTI_PATH_RECORD,
-        other => return Err(format!("attr {other:?}: expected \"pr\" or \"mpr\"")),
+        other => {
+            return Err(Wrong::from(format!(
+                "attr {other:?}: expected \"pr\" or \"mpr\""
+            )));
+        }
     };
     let asked = match query.method.as_str() {
         "get" => method::GET,
         "table" => method::GET_TABLE,
         "getmulti" => method::GET_MULTI,
         other => {
-            return Err(format!(
+            return Err(Wrong::from(format!(
                 "method {other:?}: expected \"get\", \"table\" or \"getmulti\""
-            ));
+            )));
         }
     };
     Ok((attribute, asked))
 }
 
-fn comp_mask(value: &Value) -> Result<u64, String> {
-    let wrong = || format!("comp_mask {value}: expected a number or \"0x...\"");
+fn comp_mask(value: &Value) -> Result<u64, Wrong> {
+    let wrong = || Wrong::from(format!("comp_mask {value}: expected a number or \"0x...\""));
     match value {
         Value::Number(number) => number.as_u64().ok_or_else(wrong),
         Value::String(text) => {
@@ -298,7 +305,7 @@ fn segment(
     bytes
 }
 
-fn hex(text: &str) -> Result<Vec<u8>, String> {
+fn hex(text: &str) -> Result<Vec<u8>, Wrong> {
     let digit = |c: u8| {
         char::from(c)
             .to_digit(16)
@@ -311,7 +318,7 @@ fn hex(text: &str) -> Result<Vec<u8>, String> {
             _ => None,
         })
         .collect::<Option<_>>()
-        .ok_or_else(|| "expected pairs of hexadecimal digits".to_owned())
+        .ok_or_else(|| Wrong::from("expected pairs of hexadecimal digits"))
 }
 
 fn to_hex(bytes: &[u8]) -> String {

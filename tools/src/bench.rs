@@ -21,6 +21,7 @@ use sa_fabric::display;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{PolicyArgs, SiteArgs};
+use crate::wrong::Wrong;
 
 pub(crate) use show::Pauses;
 
@@ -200,11 +201,11 @@ impl Layer {
 }
 
 /// Seconds of a measurement.
-pub(crate) fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
+pub(crate) fn seconds(text: &str) -> Result<f64, Wrong> {
+    let seconds: f64 = text.parse().map_err(|_| Wrong::from("expected a number"))?;
     match (0.01..=3600.0).contains(&seconds) {
         true => Ok(seconds),
-        false => Err("expected 0.01 to 3600".to_owned()),
+        false => Err(Wrong::from("expected 0.01 to 3600")),
     }
 }
 

@@ -19,6 +19,7 @@ use crate::failure::{Failure, FailureKind, Outcome};
 use crate::inputs::{PolicyArgs, SiteArgs, failure, open_snapshot, or_fail, warn};
 use crate::json::{self, Document};
 use crate::reach;
+use crate::wrong::Wrong;
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
@@ -67,12 +68,12 @@ pub(crate) struct Compare {
     json: bool,
 }
 
-fn id(text: &str) -> Result<u64, String> {
+fn id(text: &str) -> Result<u64, Wrong> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
     };
-    parsed.map_err(|_| "expected a service id, decimal or 0x...".to_owned())
+    parsed.map_err(|_| Wrong::from("expected a service id, decimal or 0x..."))
 }
 
 /// A line for each difference.

@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
 use crate::json::Pairs;
+use crate::wrong::Wrong;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Fabric {
@@ -64,31 +65,31 @@ pub(crate) enum Axis {
     Z,
 }
 
-fn parallel(text: &str) -> Result<[u8; 3], String> {
+fn parallel(text: &str) -> Result<[u8; 3], Wrong> {
     let numbers: Result<Vec<u8>, _> = text.split(',').map(str::parse).collect();
     match numbers.as_deref() {
         Ok([all]) if *all > 0 => Ok([*all; 3]),
         Ok([x, y, z]) if *x > 0 && *y > 0 && *z > 0 => Ok([*x, *y, *z]),
-        _ => Err("expected N or N,N,N, each 1 to 255".to_owned()),
+        _ => Err(Wrong::from("expected N or N,N,N, each 1 to 255")),
     }
 }
 
-fn coordinate(text: &str) -> Result<Coordinate, String> {
+fn coordinate(text: &str) -> Result<Coordinate, Wrong> {
     let numbers: Result<Vec<u8>, _> = text.split(',').map(|part| part.trim().parse()).collect();
     numbers
         .ok()
         .and_then(|numbers| numbers.try_into().ok())
-        .ok_or_else(|| "expected three numbers, as 1,0,2".to_owned())
+        .ok_or_else(|| Wrong::from("expected three numbers, as 1,0,2"))
 }
 
-fn link(text: &str) -> Result<(Coordinate, Axis, bool), String> {
+fn link(text: &str) -> Result<(Coordinate, Axis, bool), Wrong> {
     let (at, direction) = text
         .split_once(':')
         .ok_or("expected X,Y,Z:+A, as 1,0,0:+x")?;
     let plus = match direction.as_bytes().first() {
         Some(b'+') => true,
         Some(b'-') => false,
-        _ => return Err("expected + or - before the axis".to_owned()),
+        _ => return Err(Wrong::from("expected + or - before the axis")),
     };
     let axis = Axis::from_str(direction.get(1..).unwrap_or_default(), true)?;
     Ok((coordinate(at)?, axis, plus))

@@ -15,6 +15,7 @@ use sa_wire::{DataVls, Lmc, Mtu};
 
 use crate::failure::{Cause, Failure, Outcome};
 use crate::services;
+use crate::wrong::Wrong;
 
 /// Fabric, routing, policy.
 #[derive(Debug, Clone, Args)]
@@ -186,16 +187,16 @@ fn engine() -> impl TypedValueParser<Value = Choice> {
 #[derive(Debug, Clone, Copy)]
 struct Choice(Option<EngineKind>);
 
-fn mtu(text: &str) -> Result<Mtu, String> {
+fn mtu(text: &str) -> Result<Mtu, Wrong> {
     let bytes: u32 = text
         .parse()
-        .map_err(|_| "expected a number of bytes".to_owned())?;
-    Mtu::from_bytes(bytes).ok_or_else(|| "expected 256, 512, 1024, 2048 or 4096".to_owned())
+        .map_err(|_| Wrong::from("expected a number of bytes"))?;
+    Mtu::from_bytes(bytes).ok_or_else(|| Wrong::from("expected 256, 512, 1024, 2048 or 4096"))
 }
 
-fn vl_cap(text: &str) -> Result<DataVls, String> {
-    let code: u8 = text.parse().map_err(|_| "expected a number".to_owned())?;
-    DataVls::from_code(code).map_err(|error| error.to_string())
+fn vl_cap(text: &str) -> Result<DataVls, Wrong> {
+    let code: u8 = text.parse().map_err(|_| Wrong::from("expected a number"))?;
+    DataVls::from_code(code).map_err(Wrong::of)
 }
 
 impl FabricArgs {

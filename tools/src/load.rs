@@ -23,6 +23,7 @@ use crate::bench;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::open_snapshot;
 use crate::reach;
+use crate::wrong::Wrong;
 
 use judge::Judge;
 use pairs::Asked;
@@ -90,17 +91,17 @@ impl Workload {
     }
 }
 
-fn rate(text: &str) -> Result<f64, String> {
-    let rate: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
+fn rate(text: &str) -> Result<f64, Wrong> {
+    let rate: f64 = text.parse().map_err(|_| Wrong::from("expected a number"))?;
     match (0.1..=1e8).contains(&rate) {
         true => Ok(rate),
-        false => Err("expected 0.1 to 100000000".to_owned()),
+        false => Err(Wrong::from("expected 0.1 to 100000000")),
     }
 }
 
-fn prefix(text: &str) -> Result<u64, String> {
+fn prefix(text: &str) -> Result<u64, Wrong> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
-    u64::from_str_radix(digits, 16).map_err(|_| "expected 0x and 16 digits".to_owned())
+    u64::from_str_radix(digits, 16).map_err(|_| Wrong::from("expected 0x and 16 digits"))
 }
 
 /// Asks one of the questions, again if need be: a load on nobody tells nothing.

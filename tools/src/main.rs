@@ -31,6 +31,7 @@ mod services;
 mod setup;
 mod simulate;
 mod snapshot;
+mod wrong;
 
 use std::ffi::OsStr;
 use std::process::ExitCode;

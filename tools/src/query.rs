@@ -14,6 +14,7 @@ use sa_wire::mad::Status;
 use crate::failure::{Failure, Outcome};
 use crate::json::{self, Document};
 use crate::services;
+use crate::wrong::Wrong;
 
 /// Asks. Exit status 1: the SA answers with another status than 0, be it that it has no such
 /// record; a table without records is none of these. 4: nobody answers.
@@ -33,13 +34,13 @@ pub(crate) enum Query {
     Record(Box<record::Record>),
 }
 
-fn number<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+fn number<T: TryFrom<u64>>(text: &str) -> Result<T, Wrong> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
     };
-    let value = parsed.map_err(|_| "expected a number, decimal or 0x...".to_owned())?;
-    T::try_from(value).map_err(|_| "the number is too large".to_owned())
+    let value = parsed.map_err(|_| Wrong::from("expected a number, decimal or 0x..."))?;
+    T::try_from(value).map_err(|_| Wrong::from("the number is too large"))
 }
 
 /// Prints what the SA said, as JSON or by `text`. Errors: it refuses, or has no such record.

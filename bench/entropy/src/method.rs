@@ -6,6 +6,7 @@ use std::str::FromStr;
 use sa_wire::roce::{
     FlowLabel, Qpn, SourcePort, cm_label_rfc, cm_label_shipped, mixed_label, qpn_label,
 };
+use thiserror::Error;
 
 use super::dice::{Dice, low_16};
 use super::switch::crc32c_of;
@@ -135,10 +136,15 @@ impl fmt::Display for Method {
     }
 }
 
-impl FromStr for Method {
-    type Err = String;
+/// A word that names no method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("expected one of {}, assigned:STEP, greedy:TRIES (1 to 64)", Method::NAMED.map(|(name, _)| name).join(", "))]
+pub struct UnknownMethod;
 
-    fn from_str(word: &str) -> Result<Self, String> {
+impl FromStr for Method {
+    type Err = UnknownMethod;
+
+    fn from_str(word: &str) -> Result<Self, UnknownMethod> {
         let named = Self::NAMED.iter().find(|(name, _)| *name == word);
         if let Some((_, method)) = named {
             return Ok(*method);
@@ -154,10 +160,7 @@ impl FromStr for Method {
                 .map(|tries| Self::Greedy { tries }),
             _ => None,
         }
-        .ok_or_else(|| {
-            let names = Self::NAMED.map(|(name, _)| name).join(", ");
-            format!("expected one of {names}, assigned:STEP, greedy:TRIES (1 to 64)")
-        })
+        .ok_or(UnknownMethod)
     }
 }
 
@@ -210,7 +213,8 @@ mod tests {
             assert_eq!(method.to_string().parse(), Ok(method));
         }
         assert!("greedy:0".parse::<Method>().is_err());
-        assert!("md5".parse::<Method>().unwrap_err().contains("fmix64"));
+        let unknown = "md5".parse::<Method>().unwrap_err();
+        assert!(unknown.to_string().contains("fmix64"));
     }
 
     #[test]

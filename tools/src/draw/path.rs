@@ -9,6 +9,7 @@ use sa_wire::Lid;
 
 use super::scene::{Step, printable};
 use crate::failure::{Failure, Outcome};
+use crate::wrong::Wrong;
 
 /// A path, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub(crate) struct Path {
     /// From switch to switch; empty when both ends are on one switch, and when there is no path.
     pub(crate) hops: Vec<Hop>,
     /// What the SA answers. Errors: why there is no path.
-    pub(crate) sl: Result<u8, String>,
+    pub(crate) sl: Result<u8, Wrong>,
 }
 
 /// One end of a path.
@@ -50,7 +51,10 @@ impl Path {
         let from = end(compiled, source)?;
         let to = end(compiled, destination)?;
         let found = whole::path_sl(&compiled.snapshot, from.lid, to.lid)
-            .map_err(|status| format!("the SA answers status 0x{status:04x} and no record"))
+            .map_err(|status| {
+                let words = format!("the SA answers status 0x{status:04x} and no record");
+                Wrong::from(words)
+            })
             .and_then(|sl| {
                 let (sl, to) = (sl.get(), to.lid);
                 Ok((sl, hops(compiled, torus, end_ix(source), to, sl)?))
@@ -97,7 +101,7 @@ fn hops(
     source: EndPortIx,
     dlid: Lid,
     sl: u8,
-) -> Result<Vec<Hop>, String> {
+) -> Result<Vec<Hop>, Wrong> {
     let parts = &compiled.parts;
     let walked = walk(&parts.topology, &parts.routes, parts.qos(), source, dlid)
         .map_err(|why| why.in_words(&parts.topology))?;

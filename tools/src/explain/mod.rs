@@ -18,6 +18,7 @@ use sa_wire::{Gid, request};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, warn};
 use crate::json;
+use crate::wrong::Wrong;
 
 pub(crate) use account::account;
 use service::Named;
@@ -66,18 +67,18 @@ pub(crate) struct Question {
     json: bool,
 }
 
-fn number(text: &str) -> Result<u64, String> {
+fn number(text: &str) -> Result<u64, Wrong> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
     };
-    parsed.map_err(|_| "expected a number, decimal or 0x...".to_owned())
+    parsed.map_err(|_| Wrong::from("expected a number, decimal or 0x..."))
 }
 
-fn pkey(text: &str) -> Result<u16, String> {
+fn pkey(text: &str) -> Result<u16, Wrong> {
     number(text)?
         .try_into()
-        .map_err(|_| "a P_Key has 16 bits".to_owned())
+        .map_err(|_| Wrong::from("a P_Key has 16 bits"))
 }
 
 pub(crate) fn run(verb: &Explain) -> Outcome {

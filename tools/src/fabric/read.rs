@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{or_fail, warn};
 use crate::json::{self, Document};
+use crate::wrong::Wrong;
 
 #[derive(Debug, Args)]
 pub(crate) struct Read {
@@ -41,13 +42,13 @@ pub(crate) struct Read {
 }
 
 /// Not through a ring: the daemon behind it has its fabric from a source that is better read itself.
-fn transport(text: &str) -> Result<SaTransport, String> {
+fn transport(text: &str) -> Result<SaTransport, Wrong> {
     let expected = "expected ibsim:NODE, umad, umad:DEVICE or umad:DEVICE:PORT";
     match text.parse() {
         Ok(SaTransport::Ring { .. }) | Err(TransportError::NoSocket | TransportError::Unknown) => {
-            Err(expected.to_owned())
+            Err(Wrong::from(expected))
         }
-        Err(error @ TransportError::NoPortNumber) => Err(error.to_string()),
+        Err(error @ TransportError::NoPortNumber) => Err(Wrong::of(error)),
         Ok(transport) => Ok(transport),
     }
 }

@@ -15,6 +15,7 @@ use crate::failure::Outcome;
 use crate::inputs::or_fail;
 use crate::json::Document;
 use crate::services::Asked;
+use crate::wrong::Wrong;
 
 #[derive(Debug, Args)]
 pub(crate) struct Pr {
@@ -39,14 +40,14 @@ pub(crate) struct Pr {
     table: bool,
 }
 
-pub(super) fn gid(text: &str) -> Result<Gid, String> {
+pub(super) fn gid(text: &str) -> Result<Gid, Wrong> {
     if text.starts_with("0x") {
-        let guid = Guid::new(number(text)?).map_err(|error| error.to_string())?;
+        let guid = Guid::new(number(text)?).map_err(Wrong::of)?;
         return Ok(Gid::unicast(SubnetPrefix::LINK_LOCAL, guid));
     }
     let address: std::net::Ipv6Addr = text
         .parse()
-        .map_err(|_| "expected a GID as an IPv6 address, or 0xGUID".to_owned())?;
+        .map_err(|_| Wrong::from("expected a GID as an IPv6 address, or 0xGUID"))?;
     Ok(Gid(address.octets()))
 }
 

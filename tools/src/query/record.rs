@@ -12,6 +12,7 @@ use super::client::Way;
 use super::path::gid;
 use super::{number, show};
 use crate::failure::{Failure, Outcome};
+use crate::wrong::Wrong;
 
 /// A request for records of one kind: an option for each component that requests can ask for.
 ///
@@ -159,7 +160,7 @@ fn option(field: &'static Field) -> Arg {
     };
     let fits = move |text: &str| match number::<u64>(text)? {
         value if value <= most => Ok(value),
-        _ => Err(format!("the largest number here is {most}")),
+        _ => Err(Wrong::from(format!("the largest number here is {most}"))),
     };
     arg.value_name("NUMBER").value_parser(fits)
 }
@@ -209,7 +210,7 @@ fn asked(attribute: AttributeId, options: &Options, matches: &ArgMatches) -> Ask
 }
 
 /// Hexadecimal digits, two to a byte, `most` bytes at most.
-fn bytes(text: &str, most: usize) -> Result<Vec<u8>, String> {
+fn bytes(text: &str, most: usize) -> Result<Vec<u8>, Wrong> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let pairs = digits.as_bytes().chunks(2);
     let byte = |pair: &[u8]| {
@@ -221,7 +222,10 @@ fn bytes(text: &str, most: usize) -> Result<Vec<u8>, String> {
     };
     let bytes: Option<Vec<u8>> = pairs.map(byte).collect();
     let fit = bytes.filter(|bytes| bytes.len() <= most);
-    fit.ok_or_else(|| format!("expected hexadecimal digits, two to a byte, {most} bytes at most"))
+    fit.ok_or_else(|| {
+        let words = format!("expected hexadecimal digits, two to a byte, {most} bytes at most");
+        Wrong::from(words)
+    })
 }
 
 impl Record {

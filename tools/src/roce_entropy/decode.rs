@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::number;
 use crate::failure::{Failure, Outcome};
 use crate::json::{self, Document};
+use crate::wrong::Wrong;
 
 /// Says what a flow label, a UDP source port, a pair of QPNs or of CM ports becomes.
 ///
@@ -180,30 +181,31 @@ fn verdict(decoded: &Decoded) -> Outcome {
     Ok(())
 }
 
-fn label(word: &str) -> Result<FlowLabel, String> {
-    FlowLabel::new(number(word)?).map_err(|error| error.to_string())
+fn label(word: &str) -> Result<FlowLabel, Wrong> {
+    FlowLabel::new(number(word)?).map_err(Wrong::of)
 }
 
-fn port(word: &str) -> Result<SourcePort, String> {
-    let raw = u16::try_from(number(word)?).map_err(|_| "a port has 16 bits".to_owned())?;
-    SourcePort::new(raw).map_err(|error| error.to_string())
+fn port(word: &str) -> Result<SourcePort, Wrong> {
+    let raw = u16::try_from(number(word)?).map_err(|_| Wrong::from("a port has 16 bits"))?;
+    SourcePort::new(raw).map_err(Wrong::of)
 }
 
-fn two(word: &str) -> Result<(u32, u32), String> {
+fn two(word: &str) -> Result<(u32, u32), Wrong> {
     let (one, other) = word
         .split_once(',')
         .ok_or("expected two numbers with a comma between")?;
     Ok((number(one)?, number(other)?))
 }
 
-fn qpns(word: &str) -> Result<(Qpn, Qpn), String> {
+fn qpns(word: &str) -> Result<(Qpn, Qpn), Wrong> {
     let (local, remote) = two(word)?;
-    let qpn = |raw| Qpn::new(raw).map_err(|error| error.to_string());
+    let qpn = |raw| Qpn::new(raw).map_err(Wrong::of);
     Ok((qpn(local)?, qpn(remote)?))
 }
 
-fn cm(word: &str) -> Result<(u16, u16), String> {
+fn cm(word: &str) -> Result<(u16, u16), Wrong> {
     let (source, destination) = two(word)?;
-    let port = |raw| u16::try_from(raw).map_err(|_| format!("{raw}: a port has 16 bits"));
+    let port =
+        |raw| u16::try_from(raw).map_err(|_| Wrong::from(format!("{raw}: a port has 16 bits")));
     Ok((port(source)?, port(destination)?))
 }

@@ -14,6 +14,7 @@ use sa_text::Location;
 
 pub(super) use self::hosts::Host;
 use crate::failure::{Failure, Outcome};
+use crate::wrong::Wrong;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Job")]
@@ -208,7 +209,7 @@ pub(super) fn read_text(path: &Path) -> Outcome<String> {
     intake::read_text(Kind::Recording, path).map_err(Failure::failed)
 }
 
-fn qpns(word: &str) -> Result<QpnUse, String> {
+fn qpns(word: &str) -> Result<QpnUse, Wrong> {
     let step = |step: &str| step.parse().ok().filter(|step| (1..1 << 20).contains(step));
     let parsed = match word.split_once(':') {
         None => match word {
@@ -224,15 +225,15 @@ fn qpns(word: &str) -> Result<QpnUse, String> {
         }),
         Some(_) => None,
     };
-    parsed.ok_or_else(|| "expected sequential, step:N, aligned:N, same or random".to_owned())
+    parsed.ok_or_else(|| Wrong::from("expected sequential, step:N, aligned:N, same or random"))
 }
 
-fn ports(word: &str) -> Result<PortUse, String> {
+fn ports(word: &str) -> Result<PortUse, Wrong> {
     match word {
         "sequential" => Ok(PortUse::Step(1)),
         "even" => Ok(PortUse::Step(2)),
         "random" => Ok(PortUse::Random),
-        _ => Err("expected sequential, even or random".to_owned()),
+        _ => Err(Wrong::from("expected sequential, even or random")),
     }
 }
 

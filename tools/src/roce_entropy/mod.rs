@@ -11,6 +11,7 @@ mod suggest;
 use clap::Subcommand;
 
 use crate::failure::Outcome;
+use crate::wrong::Wrong;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RoceEntropy {
@@ -37,10 +38,14 @@ pub(crate) fn run(verb: &RoceEntropy) -> Outcome {
 }
 
 /// A number, decimal or with 0x.
-fn number(word: &str) -> Result<u32, String> {
+fn number(word: &str) -> Result<u32, Wrong> {
     let parsed = match word.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16),
         None => word.parse(),
     };
-    parsed.map_err(|_| format!("expected a number, decimal or with 0x, found `{word}`"))
+    parsed.map_err(|_| {
+        Wrong::from(format!(
+            "expected a number, decimal or with 0x, found `{word}`"
+        ))
+    })
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::job::read_text;
 use crate::failure::{Failure, Outcome};
 use crate::json::{self, Document};
+use crate::wrong::Wrong;
 
 /// Runs recorded vectors through the formulas: one JSON line `{"id","flow_label","sport"}` for
 /// each. Exit status 3: one differs from what was recorded.
@@ -105,7 +106,7 @@ struct Replayed {
 
 impl Vector {
     /// Errors: an input is missing or too large, or the kind is not known.
-    fn replayed(&self) -> Result<Replayed, String> {
+    fn replayed(&self) -> Result<Replayed, Wrong> {
         let mut others = Vec::new();
         let label = match self.kind.as_str() {
             "label-to-sport" => {
@@ -120,7 +121,8 @@ impl Vector {
             }
             "qpn-to-label" => {
                 let qpn = |name, raw| {
-                    Qpn::new(given(name, raw)?).map_err(|error| format!("{name}: {error}"))
+                    Qpn::new(given(name, raw)?)
+                        .map_err(|error| Wrong::from(format!("{name}: {error}")))
                 };
                 let (local, remote) = (
                     qpn("local_qpn", self.local_qpn)?,
@@ -141,9 +143,9 @@ impl Vector {
                 cm_label_rfc(source, destination)
             }
             other => {
-                return Err(format!(
+                return Err(Wrong::from(format!(
                     "expected a kind label-to-sport, qpn-to-label, cm-label-shipped or cm-label-rfc-v2, found `{other}`"
-                ));
+                )));
             }
         };
         Ok(Replayed {
@@ -153,7 +155,7 @@ impl Vector {
         })
     }
 
-    fn ports(&self) -> Result<(u16, u16), String> {
+    fn ports(&self) -> Result<(u16, u16), Wrong> {
         Ok((
             given("src_port", self.src_port)?,
             given("dst_port", self.dst_port)?,
@@ -180,6 +182,6 @@ impl Vector {
     }
 }
 
-fn given<T>(name: &str, value: Option<T>) -> Result<T, String> {
-    value.ok_or_else(|| format!("expected a number `{name}`"))
+fn given<T>(name: &str, value: Option<T>) -> Result<T, Wrong> {
+    value.ok_or_else(|| Wrong::from(format!("expected a number `{name}`")))
 }

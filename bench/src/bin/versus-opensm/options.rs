@@ -118,17 +118,19 @@ impl Workload {
     }
 }
 
-fn size(text: &str) -> Result<[u8; 3], String> {
+fn size(text: &str) -> Outcome<[u8; 3]> {
     let parts: Option<Vec<u8>> = text.split('x').map(|part| part.parse().ok()).collect();
     let size = parts.and_then(|parts| <[u8; 3]>::try_from(parts).ok());
     size.filter(|size| size.iter().all(|length| (2..=8).contains(length)))
-        .ok_or_else(|| "expected three sizes of 2 to 8, as 5x5x5".to_owned())
+        .ok_or_else(|| Failure::Usage("expected three sizes of 2 to 8, as 5x5x5".to_owned()))
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
+fn seconds(text: &str) -> Outcome<f64> {
+    let seconds = text
+        .parse()
+        .map_err(|_| Failure::Usage("expected a number".to_owned()))?;
     match (0.05..=600.0).contains(&seconds) {
         true => Ok(seconds),
-        false => Err("expected 0.05 to 600".to_owned()),
+        false => Err(Failure::Usage("expected 0.05 to 600".to_owned())),
     }
 }

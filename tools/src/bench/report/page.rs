@@ -4,9 +4,10 @@ use super::lines::{Line, Lines};
 use super::plots::{grouped, real};
 use crate::bench::machine::{Machine, figures, or_unknown};
 use crate::bench::show::AtLoad;
+use crate::wrong::Wrong;
 
 /// The page with the figures of these results between its two marks. Errors: a mark is missing.
-pub(super) fn with_figures(page: &str, lines: &Lines) -> Result<String, String> {
+pub(super) fn with_figures(page: &str, lines: &Lines) -> Result<String, Wrong> {
     let missing = |mark: &str| format!("expected a line {mark}, after which figures go");
     let (before, rest) = page.split_once(BEGIN).ok_or_else(|| missing(BEGIN))?;
     let (_, after) = rest.split_once(END).ok_or_else(|| missing(END))?;

@@ -6,6 +6,7 @@ use sa_entropy::Address;
 use sa_wire::roce::UDP_DESTINATION_PORT;
 
 use super::Seen;
+use crate::wrong::Wrong;
 
 /// By its first bytes; pcapng too, which is then refused with words of its own.
 pub(super) fn is_capture(bytes: &[u8]) -> bool {
@@ -15,16 +16,15 @@ pub(super) fn is_capture(bytes: &[u8]) -> bool {
 }
 
 /// Flows, by hosts, source port and destination QP. Errors: what is wrong with the file, and where.
-pub(super) fn read(bytes: &[u8]) -> Result<Vec<Seen>, String> {
+pub(super) fn read(bytes: &[u8]) -> Result<Vec<Seen>, Wrong> {
     let order = match bytes.first_chunk() {
         Some(&PCAPNG) => {
-            return Err(
-                "this is pcapng, expected pcap: convert it with `editcap -F pcap IN OUT`"
-                    .to_owned(),
-            );
+            return Err(Wrong::from(
+                "this is pcapng, expected pcap: convert it with `editcap -F pcap IN OUT`",
+            ));
         }
         Some(magic) => order(*magic).ok_or("expected a pcap file")?,
-        None => return Err("expected a pcap file".to_owned()),
+        None => return Err(Wrong::from("expected a pcap file")),
     };
     let word = |at: usize| {
         bytes
@@ -98,15 +98,15 @@ enum Link {
 }
 
 impl Link {
-    fn of(number: u32) -> Result<Self, String> {
+    fn of(number: u32) -> Result<Self, Wrong> {
         match number {
             1 => Ok(Self::Ethernet),
             12 | 101 | 228 | 229 => Ok(Self::Raw),
             113 => Ok(Self::Cooked(16)),
             276 => Ok(Self::Cooked(20)),
-            other => Err(format!(
+            other => Err(Wrong::from(format!(
                 "link type {other}: expected Ethernet (1), raw IP (101) or Linux cooked (113, 276)"
-            )),
+            ))),
         }
     }
 
@@ -217,6 +217,6 @@ mod tests {
             file[at] ^= 0xff;
             let _ = read(&file);
         }
-        assert!(read(&PCAPNG).unwrap_err().contains("editcap"));
+        assert!(read(&PCAPNG).unwrap_err().to_string().contains("editcap"));
     }
 }
