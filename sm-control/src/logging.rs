@@ -29,7 +29,7 @@ use tracing_subscriber::{EnvFilter, fmt};
 use crate::config::{LogFormat, LogSection};
 
 /// Target of reports: never limited. `RUST_LOG` selects them by this name.
-pub const REPORT: &str = "crate::report";
+pub const REPORT: &str = "sm_control::report";
 
 /// Lines that were only counted, in this process. A metric.
 static SUPPRESSED: AtomicU64 = AtomicU64::new(0);
@@ -177,6 +177,13 @@ mod tests {
     use tracing::warn;
 
     use super::*;
+
+    /// Operators filter by it, so it must not follow a module that moves.
+    #[test]
+    fn reports_have_the_target_that_the_manual_names() {
+        let manual = include_str!("../../docs/operating.md");
+        assert!(manual.contains(&format!("target `{REPORT}`")));
+    }
 
     #[derive(Clone, Default)]
     struct Written(Arc<Mutex<Vec<u8>>>);

@@ -63,9 +63,9 @@ pub use wake::Wake;
 use self::agent::{Reason, Records, Resolver};
 use self::watch::Seen;
 
-/// Target of this crate's log lines, which is what a directive in `RUST_LOG` has to name. The
-/// reports of the daemon have `crate::report`, so one directive finds both.
-const LOG: &str = "crate";
+/// Target of this crate's log lines, which is what a directive in `RUST_LOG` has to name: with those of the daemon
+/// that writes them, so that `sm_control=debug` finds both.
+const LOG: &str = "sm_control::local_service";
 
 /// A resolver that keeps up with the host's ports, and may answer later.
 ///

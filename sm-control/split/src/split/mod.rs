@@ -50,7 +50,7 @@ use crate::registration::Registration;
 use crate::requests::Requests;
 use crate::unanswered::Unanswered;
 
-/// The system calls that the state needs. Those for bells, and `close`, are no cancellation points:
+/// The system calls that the state needs. None that is called with a lock held is a cancellation point:
 /// threads of OpenSM's call them with a lock held, and one that ended there would keep the lock for
 /// ever.
 pub(crate) trait Kernel {

@@ -31,8 +31,10 @@ impl Kernel for Linux {
         // Nonblocking: OpenSM's read must not wait on this file while its own has packets.
         let flags = libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
         // SAFETY: c-string.
-        // WHY: std's files would be closed by the call that is hooked here.
-        let again = unsafe { libc::open(path.as_ptr(), flags) };
+        // WHY: std's files would be closed by the call that is hooked here, and libc's `open` is a
+        // cancellation point: a thread that ended in it would keep the lock of the agents for ever.
+        let again = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags) };
+        let again = RawFd::try_from(again).unwrap_or(-1);
         if again < 0 {
             return Err(errno());
         }
