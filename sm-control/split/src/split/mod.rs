@@ -50,9 +50,8 @@ use crate::registration::Registration;
 use crate::requests::Requests;
 use crate::unanswered::Unanswered;
 
-/// The system calls that the state needs. None that is called with a lock held is a cancellation point:
-/// threads of OpenSM's call them with a lock held, and one that ended there would keep the lock for
-/// ever.
+/// The system calls that the state needs. None is a cancellation point: threads of OpenSM make them with a
+/// lock held, and one that ended there would keep the lock for ever.
 pub(crate) trait Kernel {
     /// Opens the device of an open file once more, with headers of 64 bytes; reads never block.
     /// Errors: the errno.

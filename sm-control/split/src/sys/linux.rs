@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use libc::{c_long, c_ulong, c_void};
 
-use super::{errno, next};
+use super::{HeldOff, errno, next};
 use crate::registration::{ENABLE_PKEY, Registration, UNREGISTER};
 use crate::split::Kernel;
 
@@ -30,11 +30,11 @@ impl Kernel for Linux {
         let path = CString::new(format!("/proc/self/fd/{fd}")).map_err(|_| libc::EINVAL)?;
         // Nonblocking: OpenSM's read must not wait on this file while its own has packets.
         let flags = libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
+        // `open` is a cancellation point, and the caller holds the lock of the agents.
+        let _held_off = HeldOff::new();
         // SAFETY: c-string.
-        // WHY: std's files would be closed by the call that is hooked here, and libc's `open` is a
-        // cancellation point: a thread that ended in it would keep the lock of the agents for ever.
-        let again = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags) };
-        let again = RawFd::try_from(again).unwrap_or(-1);
+        // WHY: std's files would be closed by the call that is hooked here.
+        let again = unsafe { libc::open(path.as_ptr(), flags) };
         if again < 0 {
             return Err(errno());
         }
