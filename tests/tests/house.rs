@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 /// Packages with circles among their top-level modules, and how many modules lie on these.
 const KNOWN_CIRCLES: [(&str, usize); 0] = [];
 /// Lines of a function from `fn` to its closing brace, over all packages.
-const FUNCTION_MEDIAN: usize = 9;
+const FUNCTION_MEDIAN: usize = 8;
 const FUNCTION_P95: usize = 33;
 /// Lines of a file, over all packages.
-const FILE_P95: usize = 360;
+const FILE_P95: usize = 350;
 /// Per thousand lines that are not blank: documentation, and reasons beside the code.
-const DOCUMENTED: usize = 110;
-const REASONED: usize = 6;
+const DOCUMENTED: usize = 200;
+const REASONED: usize = 20;
 
 #[test]
 fn modules_form_no_new_circles() {
