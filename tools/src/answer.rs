@@ -1,5 +1,12 @@
 //! `sapphire answer`: requests as JSON lines in, answers as JSON lines out, through the same
 //! functions as the daemon's.
+//!
+//! A line in, and the line that comes of it:
+//!
+//! ```text
+//! {"id":1,"from":"H0_0_0","query":{"attr":"pr","method":"get","comp_mask":"0x0"},"request_hex":"00.."}
+//! {"schema":"sapphire.answer/1","id":1,"status":"0x0000","records":[..]}
+//! ```
 
 use std::io::BufRead;
 use std::path::PathBuf;
@@ -266,6 +273,7 @@ fn comp_mask(value: &Value) -> Result<u64, Wrong> {
 
 /// The reply as it goes over the wire: one MAD, or the segments of an RMPP transfer, each with the
 /// headers and 200 bytes of data.
+// What has room in one MAD is no RMPP transfer, whatever its header says of lengths.
 fn segments(reply: &[u8]) -> Vec<[u8; MAD_SIZE]> {
     let mut first = [0; MAD_SIZE];
     let head = reply.len().min(MAD_SIZE);

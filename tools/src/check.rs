@@ -1,4 +1,18 @@
 //! `sapphire check`: a proof over finished tables, whoever made them.
+//!
+//! It knows no engine and asks none: tables may come from OpenSM, from `sapphire route`, or from
+//! hand. What is proved, in this order, because a report begins with what is worst:
+//!
+//! ```text
+//! opensm-lfts.dump  +  opensm-sl2vl.dump, SLs of paths   ->  unicast: no credit loop
+//! opensm.mcfdbs     +  mcgroups.txt                      ->  trees; no credit loop with unicast
+//! opensm-lfts.dump                                       ->  every pair of ports has its path
+//! ```
+//!
+//! Where nobody says which SL a path takes, any SL on any path is taken ([`sls`]): a proof then
+//! holds for every SA, and a loop may be one that no real packet can take part in. The proof itself
+//! is `routing::proof`; here are its inputs, which of its findings make the verdict bad, and the
+//! report. A finding ends the verb with exit status 3, after the whole report has been printed.
 
 mod multicast;
 mod report;
@@ -53,15 +67,23 @@ enum Members {
 }
 
 /// Everything that was found.
+/// The report and the verdict are both made from this value, so that the exit status cannot
+/// contradict what was printed.
 struct Findings {
+    /// The fabric with the tables as they were read: the engine is `files`, which computes nothing.
     parts: FabricState,
+    /// By which SLs the loops below were looked for. The report names it, because a proof is only
+    /// as good as its SLs.
     sls: Sls,
     /// Of unicast.
     loops: Loops,
+    /// All ordered pairs of ports, of which only those between hosts decide.
     reached: Reachability,
     /// None without tables.
+    /// What was read, for names and counts, and what came of checking it.
     multicast: Option<(Recorded, Multicast)>,
     /// With members everywhere; none when not asked for.
+    /// The inner one is the loop, so that `Some(None)` is a proof and `None` is silence.
     everywhere: Option<Option<CreditLoop>>,
 }
 
@@ -76,14 +98,22 @@ pub(crate) fn run(verb: &Check) -> Outcome {
     }
 }
 
+/// Reads, then proves; it prints warnings and nothing else. Unicast comes first, as its graph is
+/// what multicast is laid upon: it is built once and handed on.
+/// Errors: a dump cannot be read or names what the fabric has not; the configuration cannot place
+/// the switches.
 fn find(verb: &Check) -> Outcome<Findings> {
+    // Beside the dumps OpenSM's own torus-2QoS.conf is the most likely source of their SLs.
     let beside = Some(pipeline::torus_conf_beside(&verb.directory));
     let torus_conf = verb.torus_conf.clone();
     let torus_conf = torus_conf.or_else(|| beside.filter(|path| path.is_file()));
+    // Found before anything is read: large dumps take seconds.
     if verb.members == Members::Everywhere && torus_conf.is_none() {
         let text = "--members everywhere needs --torus-conf, which gives the tree of such a group";
         return Err(Failure::usage(text.to_owned()));
     }
+    // With the engine named, a configuration in the directory does not make torus-2QoS route anew:
+    // what is judged are the tables in the dumps.
     let inputs = Inputs {
         fabric: verb.directory.clone(),
         engine: Some(EngineKind::Files),
@@ -96,8 +126,10 @@ fn find(verb: &Check) -> Outcome<Findings> {
     let directory = or_fail(DumpDir::open(&verb.directory))?;
     let sls = Sls::read(&directory, torus_conf.as_deref(), &parts)?;
     let recorded = Recorded::read(&directory, verb.groups.as_deref(), topology)?;
+    // All warnings in one go, so that people are told a share of each kind.
     warnings.extend(recorded.iter().flat_map(|it| it.warnings(topology)));
     warn(&warnings);
+    // Both need the same judge, which borrows the SLs and so lives in this call only.
     let (loops, multicast) = sls.judged(&parts, |judge| {
         let unicast = judge.everybody();
         let loops = judge.loops(&unicast, |_| ());
@@ -108,6 +140,8 @@ fn find(verb: &Check) -> Outcome<Findings> {
         });
         (loops, multicast)
     });
+    // On its own judge, with a graph of unicast and the worst groups: the recorded ones do not
+    // count there.
     let everywhere = match (verb.members, &torus_conf) {
         (Members::Everywhere, Some(conf)) => Some(multicast::everywhere(conf, &parts, &sls)?),
         _ => None,
@@ -123,19 +157,25 @@ fn find(verb: &Check) -> Outcome<Findings> {
 }
 
 /// What makes the verdict bad. With a loop of unicast alone nothing else counts.
+/// One sentence each, for the last line on standard error. Empty means exit status 0.
 fn problems(findings: &Findings, strict: bool) -> Vec<String> {
     if findings.loops.hosts.is_some() {
+        // With multicast on top the same loop would only be found again, and the operator would
+        // mend the wrong thing.
         return vec!["the tables have a credit loop".to_owned()];
     }
     let mut problems = Vec::new();
+    // Ports 0 talk by VL 15 in the main, which has no credits; so this loop needs unusual traffic.
     if strict && findings.loops.management.is_some() {
         problems.push("packets between ports 0 of switches have a credit loop".to_owned());
     }
     if let Some((_, multicast)) = &findings.multicast {
+        // `ClosedBy::Unicast` cannot come here: the function has returned above.
         problems.extend(multicast.credit_loop.as_ref().map(|(_, by)| match by {
             ClosedBy::Multicast => "the multicast tables have a credit loop".to_owned(),
             _ => "unicast and multicast together have a credit loop".to_owned(),
         }));
+        // Members that are not reached are counted below, so they are left out here.
         let no_trees = multicast.faults.iter().filter(|fault| !fault.is_tree());
         match no_trees.count() {
             0 => {}
@@ -157,6 +197,7 @@ fn problems(findings: &Findings, strict: bool) -> Vec<String> {
     if matches!(findings.everywhere, Some(Some(_))) {
         problems.push("a group with members everywhere would close a credit loop".to_owned());
     }
+    // Lost pairs with a port 0 are in the report and do not decide: no host is cut off by them.
     match findings.reached.lost_between_hosts {
         0 => {}
         lost => problems.push(format!(

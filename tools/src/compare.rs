@@ -1,4 +1,20 @@
 //! `sapphire compare`: what a running SA answers beside what a snapshot answers, before a cut-over.
+//!
+//! Whoever lets `sapphired` answer where OpenSM has answered so far wants to know first that nobody
+//! will notice. So the SA that runs is asked as its clients ask, and each answer is compared,
+//! status and records, with what the snapshot gives for the same bytes:
+//!
+//! ```text
+//!             random pairs: by GIDs, by LIDs, with a service id in turn
+//!                   |                              |
+//!     running SA (umad, ibsim, ring)      snapshot, in memory
+//!                   v                              v
+//!                reply  ------- equal? -------  reply
+//! ```
+//!
+//! It asks one request after another and so loads the SA like one client. It finds out whether the
+//! answers agree at this moment, not whose are right; what differs from OpenSM on purpose is in
+//! `docs/deviations.md`. Exit status 3 for a difference, 4 where nobody answers.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -68,6 +84,7 @@ pub(crate) struct Compare {
     json: bool,
 }
 
+/// A service id as documents write it; 64 bits, so no other value needs a check.
 fn id(text: &str) -> Result<u64, Wrong> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
@@ -77,15 +94,20 @@ fn id(text: &str) -> Result<u64, Wrong> {
 }
 
 /// A line for each difference.
+/// Printed while the verb goes on, so that a long run can be watched and cut short.
 impl Document for Difference {
     const SCHEMA: &'static str = "sapphire.compare-difference/1";
 }
 
 /// The last line: the whole.
+/// Its counts are of all questions, also of differences that were not shown.
 #[derive(Debug, Serialize)]
 struct Whole {
+    /// Retries do not count again.
     asked: u64,
+    /// An error status is an answer; silence is not.
     answered: u64,
+    /// Silence of one of them, where the other answers, counts as well.
     different: u64,
 }
 
@@ -94,8 +116,13 @@ impl Document for Whole {
 }
 
 /// What is compared with.
+/// Made before the SA is asked: compiling may take longer than an operator's patience with an open
+/// port.
 struct Ours {
+    /// Its epoch and time do not matter; only what it answers does.
     snapshot: Snapshot,
+    /// Those at the edges of what rules name, where an answer changes; empty for a snapshot file,
+    /// which keeps no policy.
     service_ids: Vec<u64>,
     /// LID of the SM's port, where it is known.
     sm: Option<Lid>,
@@ -111,13 +138,17 @@ pub(crate) fn run(verb: &Compare) -> Outcome {
     let mut questions = questions
         .ok_or_else(|| Failure::failed("the snapshot has no CA or router port to ask about"))?;
     let mut tally = Tally::default();
+    // One at a time: an SA that is asked in bulk drops requests, and silence is not what is looked
+    // for.
     for _ in 0..verb.pairs {
         let question = questions.next_question();
         let asked = ask_and_compare(&ours.snapshot, &question, |mad| answer(&mut client, mad))?;
         tally.count(&asked);
+        // Counted before it is filtered: `--show 0` still gives a verdict.
         if let Some(difference) = asked.difference.filter(|_| tally.different <= verb.show) {
             verb.print(&difference)?;
         }
+        // Each of them has waited for all its tries; a thousand more would take an hour.
         if tally.answered == 0 && tally.asked == ENOUGH {
             break;
         }
@@ -126,12 +157,15 @@ pub(crate) fn run(verb: &Compare) -> Outcome {
 }
 
 /// Questions without any answer after which nobody is there.
+/// More than one, as a single request may get lost three times on a busy port.
 const ENOUGH: u64 = 3;
 
 /// Whose answers are expected. A ring is asked as the SM's port is. Errors: it is not in the
 /// snapshot.
+/// Answers depend on who asks: on its partitions, and on the ports that it may see.
 fn requester(client: Option<Lid>, ours: &Ours) -> Outcome<Option<Lid>> {
     let Some(client) = client else {
+        // Through a ring the daemon sees no port; it answers as to the SM's own.
         return Ok(ours.sm);
     };
     match ours.snapshot.port_by_lid(client.get()) {
@@ -144,6 +178,9 @@ fn requester(client: Option<Lid>, ours: &Ours) -> Outcome<Option<Lid>> {
 }
 
 impl Compare {
+    /// From a file, or compiled as the daemon or as `sapphire compile` would. Clap sees to it that
+    /// at most one of the three is given. Errors: those of reading and compiling, with the exit
+    /// status that other verbs give them.
     fn ours(&self) -> Outcome<Ours> {
         if let Some(path) = &self.snapshot {
             return Ok(Ours {
@@ -154,6 +191,8 @@ impl Compare {
         }
         let compiled = match (&self.config, &self.fabric) {
             (Some(path), _) => {
+                // The very function of `sapphired --check`, so that nothing is compared with what
+                // the daemon would not serve.
                 let compiled = checks::check(&or_fail(Config::read(path))?);
                 compiled.map_err(|error| match error {
                     SourceError::Compile(error) => failure(error),
@@ -173,6 +212,7 @@ impl Compare {
         Ok(of(compiled))
     }
 
+    /// For each question, and for opening the port.
     fn patience(&self) -> Patience {
         Patience {
             timeout: Duration::from_millis(self.timeout),
@@ -191,6 +231,8 @@ impl Compare {
     }
 
     /// Errors: nobody answers; there are differences.
+    /// The document comes before the error, so that programs get the counts also of a run that
+    /// failed.
     fn verdict(&self, client: &Client, tally: Tally) -> Outcome {
         let Tally {
             asked,
@@ -205,6 +247,8 @@ impl Compare {
             })?;
         }
         let whom = client.whom();
+        // Before differences: an SA that is not there differs everywhere, and exit 4 says more than
+        // 3.
         if answered == 0 {
             let words = format!("{whom} has answered none of {asked} questions");
             return Err(Failure::unreachable(words));
@@ -223,6 +267,8 @@ impl Compare {
 }
 
 /// None when nobody answers in time.
+/// Silence is a result here and must not end the run; every other failure does, as a port that has
+/// gone gives the same for all questions to come.
 fn answer(client: &mut Client, mad: &[u8; MAD_SIZE]) -> Outcome<Option<Vec<u8>>> {
     match reach::ask(client, mad) {
         Ok(reply) => Ok(Some(reply)),
@@ -231,6 +277,7 @@ fn answer(client: &mut Client, mad: &[u8; MAD_SIZE]) -> Outcome<Option<Vec<u8>>>
     }
 }
 
+/// The fabric state is dropped; the snapshot is all that answers.
 fn of(compiled: Compiled) -> Ours {
     let Compiled {
         parts, snapshot, ..

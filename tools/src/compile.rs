@@ -1,4 +1,9 @@
 //! `sapphire compile`: from input files to a snapshot file.
+//!
+//! The snapshot goes into the file as it lies in memory (ADR 0001): who opens it verifies it and
+//! serves it, and nothing is parsed. `sapphired` does the same in its own process when its sources
+//! change; this verb is for snapshots that are made elsewhere, looked at (`sapphire snapshot`),
+//! compared (`sapphire compare`) or loaded later.
 
 use std::path::PathBuf;
 
@@ -26,6 +31,8 @@ pub(crate) struct Compile {
     json: bool,
 }
 
+/// Compiles and writes. Nothing is written where the proof found a problem, unless it is allowed.
+/// Errors: inputs (exit 1 or 2), a refusal or a problem (exit 3), the file.
 pub(crate) fn run(verb: &Compile) -> Outcome {
     let mut inputs = verb.fabric.inputs();
     inputs.allow_lost_pairs = verb.allow_problems;
@@ -35,6 +42,7 @@ pub(crate) fn run(verb: &Compile) -> Outcome {
     if !verb.allow_problems {
         compiled.publishable().map_err(failure)?;
     }
+    // Whole or not at all: where it fails, what was there before stays.
     or_fail(store::write(&verb.output, &compiled.snapshot))?;
     if verb.json {
         print_json(verb, &compiled)
@@ -49,22 +57,30 @@ fn print(verb: &Compile, compiled: &Compiled) -> Outcome {
 }
 
 /// What was written, and what it cost.
+/// Most of it is read from the snapshot and not from the inputs, so it is what a server would find.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
     file: String,
+    /// The name on the command line, as `torus-2qos`.
     engine: String,
     switches: usize,
     hosts: usize,
     /// None when no policy is in force.
     rules: Option<u32>,
+    /// Different sets of MTU, rate, SLs and hops that paths have; interned, so few.
     path_classes: usize,
+    /// How pairs find their class: ADR 0002.
     encoding: &'a str,
     snapshot_bytes: usize,
     /// 16 hex digits.
     digest: String,
+    /// Of hosts that are wired; above 0 only with `--allow-problems`, or where tables were read.
     pairs_lost: u64,
+    /// True only with `--allow-problems`, or where tables were read.
     credit_loop: bool,
+    /// A loop of packets from port 0 to port 0 alone, which is never in the way of writing.
     management_cycle: bool,
+    /// By wall time, like the three below.
     read_ms: f64,
     route_ms: f64,
     check_ms: f64,

@@ -273,7 +273,8 @@ pub(crate) fn warn(warnings: &[Remark]) {
     }
 }
 
-/// Maps a snapshot file. Errors: it cannot be read; it is damaged; it is another file.
+/// Reads and verifies a snapshot file. Errors: it cannot be read; it is damaged; it is another
+/// file.
 pub(crate) fn open_snapshot(path: &Path) -> Outcome<Snapshot> {
     store::open(path).map_err(|error| {
         let other = intake::head(path, 1 << 16).ok().and_then(|head| {

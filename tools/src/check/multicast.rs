@@ -1,4 +1,9 @@
 //! Recorded multicast tables: trees that reach their members, and no credit loop with unicast.
+//!
+//! Three things can be wrong with multicast, and each is looked for by itself: a table is no tree
+//! (a packet runs round, or arrives twice); a member is not reached; packets of groups wait for one
+//! another, or for unicast, in a circle. The last takes all tables together, since a loop may lead
+//! through several groups and ordinary paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,9 +28,13 @@ use crate::inputs::or_fail;
 const LISTED: usize = 20;
 
 /// What is known about the multicast of a fabric.
+/// Read once; the tables are those of `opensm.mcfdbs`, with an empty one for each group that has
+/// members and no table.
 pub(super) struct Recorded {
     /// By MLID.
+    /// Ordered, so that reports name MLIDs in the same order on every run.
     pub(super) tables: BTreeMap<Mlid, MulticastTable>,
+    /// Empty when nobody says: SL 0 is assumed then, and members are found by where tables deliver.
     pub(super) groups: Groups,
     /// Where members and SLs come from; none when nobody says.
     pub(super) groups_path: Option<PathBuf>,
@@ -89,6 +98,8 @@ impl Recorded {
         warnings
     }
 
+    /// What all groups add to a graph of dependencies. A group that is used on several SLs comes as
+    /// several routes, as each SL takes VLs of its own.
     fn add_to(&self, graph: &mut DependencyGraph, topology: &Topology) {
         for table in self.tables.values() {
             let members = self.groups.members(table.mlid).unwrap_or_default();
@@ -106,6 +117,7 @@ impl Recorded {
             ports
                 .filter_map(|(switch, port)| match topology.peer(switch, port) {
                     _ if port == 0 => Some(topology.switch(switch).port0),
+                    // A port without a cable delivers to nobody; those are warned of instead.
                     Peer::EndPort(end) => Some(end),
                     _ => None,
                 })
@@ -115,6 +127,7 @@ impl Recorded {
 }
 
 /// What closes a credit loop.
+/// Told apart for the operator: which of the two has to be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClosedBy {
     /// Unicast, without any multicast.
@@ -126,6 +139,7 @@ pub(super) enum ClosedBy {
 }
 
 impl ClosedBy {
+    /// As `closed_by` in the document; part of the interface.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Unicast => "unicast",
@@ -170,8 +184,10 @@ impl Multicast {
         unicast_loop: Option<&CreditLoop>,
     ) -> Self {
         let topology = &parts.topology;
+        // In place: the caller has no more use for unicast alone.
         let add = |graph: &mut DependencyGraph| recorded.add_to(graph, topology);
         add(&mut unicast);
+        // Only called where there is a loop: it builds another graph, without unicast.
         let closed_by = || {
             let mut alone = DependencyGraph::new(topology, &parts.routes);
             recorded.add_to(&mut alone, topology);
@@ -197,7 +213,10 @@ impl Multicast {
         multicast
     }
 
+    /// Follows one table from its members. Cost: the ports of its switches, and its members squared
+    /// for the count of pairs.
     fn follow(&mut self, recorded: &Recorded, topology: &Topology, table: &MulticastTable) {
+        // The SL has no part in where packets go.
         let route = MulticastRoute {
             sl: Sl::default(),
             switches: table.switches.clone(),
@@ -228,8 +247,11 @@ impl Fault {
 
 /// MLIDs whose packets may wait somewhere on a loop: they are sent by a channel of it and then by
 /// the next one, on its VL.
+/// An operator who reads a loop of channels wants to know which groups to blame; being on a loop
+/// takes two neighbouring channels of it, not one.
 fn passing(recorded: &Recorded, parts: &FabricState, found: &CreditLoop) -> BTreeSet<Mlid> {
     let channels = &found.0;
+    // The last channel waits for the first one: the list is a circle.
     let next = channels.iter().cycle().skip(1);
     let pairs: Vec<_> = channels.iter().zip(next).collect();
     let passes = |route: &MulticastRoute| {
@@ -276,6 +298,8 @@ pub(super) fn everywhere(
 }
 
 /// Routes with the tree that belongs to the tables at hand: by the engine that made them.
+/// Two engines can have made the tables of a torus, and their trees differ. Where neither made them
+/// (the fabric has changed since, or another program did), that of torus-2QoS stands in.
 fn tree_of(parts: &FabricState, config: &TorusConfig) -> Outcome<Routes> {
     let topology = &parts.topology;
     let made_them = |routes: &Routes| {

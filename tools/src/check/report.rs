@@ -1,4 +1,16 @@
 //! What `sapphire check` prints.
+//!
+//! People get a line per fact, with a word in front that says what it is about; programs get one
+//! document. Both name the same things, but for lists: people are shown the first of them, programs
+//! what the proof listed.
+//!
+//! ```text
+//! 8 switches, path SLs from psl
+//! unicast    no credit loop
+//! multicast  2 MLIDs, no credit loop together with unicast
+//! reached    240 of 240 pairs of ports
+//! members    56 of 56 pairs of group members are connected
+//! ```
 
 use routing::proof::CreditLoop;
 use routing::{EndPortIx, SwitchIx};
@@ -13,11 +25,15 @@ use crate::failure::Outcome;
 use crate::json::{self, Document};
 
 /// Pairs that a report for people names.
+/// A broken fabric has thousands, and whoever mends it begins with one.
 const SHOWN: usize = 20;
 
 /// Pairs of members that it names, per group.
+/// Fewer than [`SHOWN`]: there may be a line of them for every group.
 const EXAMPLES: usize = 3;
 
+/// Prints everything that was found, good or bad; the verdict comes after it, on standard error.
+/// Errors: a document that cannot be written as JSON.
 pub(super) fn print(verb: &Check, findings: &Findings) -> Outcome {
     if verb.json {
         return json::print(&Report::new(findings));
@@ -35,6 +51,7 @@ pub(super) fn print(verb: &Check, findings: &Findings) -> Outcome {
             words(parts, found)
         ),
     }
+    // Only with `--strict` does it decide, but people are told in any case.
     if let Some(found) = &findings.loops.management {
         outln!(
             "management packets from port 0 of a switch to port 0 of another, which no host takes \
@@ -61,6 +78,7 @@ pub(super) fn print(verb: &Check, findings: &Findings) -> Outcome {
         reached.pairs - reached.lost,
         reached.pairs
     );
+    // By LID and not by name: with an LMC one port has several, and only one may be lost.
     for pair in reached.listed.iter().take(SHOWN) {
         let from = end_name(parts, pair.source);
         outln!("lost       {from} to LID {}", pair.lid);
@@ -68,14 +86,17 @@ pub(super) fn print(verb: &Check, findings: &Findings) -> Outcome {
     Ok(())
 }
 
+/// Tables that are all well are counted; only faults are named.
 fn print_multicast(parts: &FabricState, recorded: &Recorded, multicast: &Multicast) {
     let count = recorded.tables.len();
     let mlids = display::count(count, "MLID", "MLIDs");
     match &multicast.credit_loop {
+        // An empty file of tables proves nothing about groups to come.
         None if count == 0 => {
             outln!("multicast  no MLID in the tables; --members everywhere checks the worst groups")
         }
         None => outln!("multicast  {mlids}, no credit loop together with unicast"),
+        // The loop itself is printed above, under unicast.
         Some((_, ClosedBy::Unicast)) => {
             outln!("multicast  {mlids}; unicast alone closes the credit loop");
         }
@@ -104,6 +125,7 @@ fn print_multicast(parts: &FabricState, recorded: &Recorded, multicast: &Multica
     );
 }
 
+/// A table may be at fault in all three ways; each has its own line.
 fn print_fault(parts: &FabricState, fault: &Fault) {
     let mlid = mlid_name(fault.mlid);
     if !fault.cycle.is_empty() {
@@ -129,19 +151,25 @@ fn print_fault(parts: &FabricState, fault: &Fault) {
 
 /// The verdict for programs. Of each loop there are the lines that say who waits for whom; none
 /// where there is no loop.
+/// It borrows names from the fabric. Of the two loops of unicast at most one is there, as one of
+/// management is only looked for where hosts close none.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
+    /// Of what hosts send; `management_cycle` does not count here.
     acyclic: bool,
     cycle: Vec<String>,
     /// Of packets that only switches send each other.
     management_cycle: Vec<String>,
     /// Where the SLs of paths come from.
+    /// One of `psl`, `torus-2QoS.conf`, `any SL on any path`.
     sls: &'static str,
     switches: usize,
     /// Of a port and a LID of another one.
     pairs: u64,
+    /// Of `pairs`, those without a path.
     lost: u64,
     /// Of hosts.
+    /// These decide on the exit status; `lost` also has those with port 0 of a switch.
     pairs_lost: u64,
     /// None without multicast tables.
     multicast: Option<OfMulticast<'a>>,
@@ -154,38 +182,49 @@ impl Document for Report<'_> {
 }
 
 /// Unicast and recorded multicast together.
+/// Its `cycle` is that of both together, which is why `acyclic` may be false here and in [`Report`]
+/// for one and the same loop; `closed_by` says which of them has to be changed.
 #[derive(Debug, Serialize)]
 struct OfMulticast<'a> {
+    /// MLIDs with a table, or with members.
     groups: usize,
     /// None when nobody says who the members are.
     groups_from: Option<String>,
     acyclic: bool,
+    /// Channels in words; each may wait for the next, the last for the first.
     cycle: Vec<String>,
+    /// `unicast`, `multicast` or `unicast and multicast`; none without a loop.
     closed_by: Option<&'static str>,
     /// MLIDs that are forwarded where the loop passes.
     passing: Vec<String>,
     /// Ordered pairs of members of one group.
     pairs: u64,
+    /// Of `pairs`: tables do not deliver what one sends to the other.
     unreached: u64,
     faults: Vec<OfTable<'a>>,
 }
 
 /// What is wrong with one table.
+/// Tables without a fault are not listed.
 #[derive(Debug, Serialize)]
 struct OfTable<'a> {
+    /// In hexadecimal, as `0xC000`.
     mlid: String,
     /// It is a tree; some members are not reached.
     tree: bool,
     /// Around which a packet runs without end.
+    /// Switch and port, in the order of the packet; empty for a tree.
     circle: Vec<String>,
     /// Switches that get one packet by two ways.
     twice: Vec<String>,
     unreached: u64,
     /// Some of them.
+    /// Sender and receiver, by name; at most 20 for a table.
     unreached_pairs: Vec<[&'a str; 2]>,
 }
 
 /// Unicast and groups of everybody together.
+/// For groups that need not exist: it answers whether a group may be made, not whether one is well.
 #[derive(Debug, Serialize)]
 struct Everywhere {
     acyclic: bool,
@@ -251,6 +290,7 @@ impl<'a> OfTable<'a> {
     }
 }
 
+/// In ascending order, as the set has them.
 fn passing(multicast: &Multicast) -> Vec<String> {
     multicast
         .passing
@@ -259,6 +299,7 @@ fn passing(multicast: &Multicast) -> Vec<String> {
         .collect()
 }
 
+/// Where a packet comes by, a line each.
 fn circle(parts: &FabricState, fault: &Fault) -> Vec<String> {
     let steps = fault.cycle.iter();
     steps
@@ -266,21 +307,26 @@ fn circle(parts: &FabricState, fault: &Fault) -> Vec<String> {
         .collect()
 }
 
+/// The same lines that people see, as an array: each names a channel by switch, port and VL.
 fn cycle(parts: &FabricState, found: Option<&CreditLoop>) -> Vec<String> {
     let words = found.map(|found| words(parts, found)).unwrap_or_default();
     words.lines().map(str::to_owned).collect()
 }
 
+/// Without the end of its last line, which `outln!` adds.
 fn words(parts: &FabricState, found: &CreditLoop) -> String {
     let words = found.in_words(&parts.topology, &parts.routes);
     words.trim_end().to_owned()
 }
 
+/// Quoted, as descriptions may hold blanks, and with the GUID, as several switches may have the
+/// same one.
 fn switch_name(parts: &FabricState, switch: SwitchIx) -> String {
     let switch = parts.topology.switch(switch);
     format!("switch {:?} ({})", switch.description, switch.guid)
 }
 
+/// The description alone: pairs are many, and hosts have names of their own.
 fn end_name(parts: &FabricState, end: EndPortIx) -> &str {
     &parts.topology.end_port(end).description
 }

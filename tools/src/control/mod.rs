@@ -1,4 +1,21 @@
 //! `sapphire status`, `reload`, `rollback`: what is asked and ordered on a daemon's control socket.
+//!
+//! One line goes each way over a Unix socket (`[control] path`, which file rights guard), and the
+//! connection is over:
+//!
+//! ```text
+//! -> {"verb":"status"}
+//! <- {"ok":true,"version":"..","epoch":..}       or  {"ok":false,"code":"..","error":".."}
+//! ```
+//!
+//! What the daemon answers is its document, printed as it comes with `--json`; for people [`show`]
+//! makes lines of it. A field that this version does not know is passed on, and one that is missing
+//! is left out, so that tool and daemon of different versions understand each other.
+//!
+//! `status` is answered at once, whatever the daemon does. `reload` and `rollback` are answered
+//! when they are done, which for a large fabric is minutes; meanwhile the daemon is asked for its
+//! status every five seconds, so that one that has died is noticed in seconds and one that works is
+//! waited for.
 
 mod show;
 
@@ -31,12 +48,14 @@ pub(crate) struct Control {
 }
 
 /// What a daemon is asked. Shape: a line.
+/// Written with its end of line, which is where the daemon stops reading.
 #[derive(Debug, Serialize)]
 struct Request<'a> {
     verb: &'a str,
 }
 
 /// A daemon's refusal for programs, with what is wrong as every verb has it.
+/// Always `ok: false`; the sentence stands in `error`, which [`json::print_with`] adds.
 #[derive(Debug, Serialize)]
 struct Refused {
     ok: bool,
@@ -53,45 +72,58 @@ impl Document for Refused {
 const DEFAULT: &str = "/run/sapphire/control.sock";
 
 /// Bytes of an answer that are read at most.
+/// An answer has a few lines for each port; more than this is no daemon of ours, and memory is not
+/// given to it.
 const LONGEST: u64 = 16 << 20;
 
 /// A daemon that lives answers a question within this time, whatever else it does.
+/// Also how often it is asked while it works.
 const ALIVE: Duration = Duration::from_secs(5);
 
 /// How long what it was told to do may take: it may have to read and compile a fabric.
 const WORK: Duration = Duration::from_secs(600);
 
+/// Errors: nobody answers (exit 4); what answers refuses (exit 1).
 pub(crate) fn status(verb: &Control) -> Outcome {
     let patience = verb.timeout.map_or(ALIVE, Duration::from_secs);
     said(verb, ask(&verb.control, "status", patience)?, show::status)
 }
 
+/// Returns when the new snapshot is in service, or is found not to be served: the daemon then keeps
+/// the one before, and says why.
 pub(crate) fn reload(verb: &Control) -> Outcome {
     said(verb, order(verb, "reload")?, show::reload)
 }
 
+/// Automatic reloads wait afterwards, or the next one would undo it.
 pub(crate) fn rollback(verb: &Control) -> Outcome {
     said(verb, order(verb, "rollback")?, show::rollback)
 }
 
 /// Has something done that takes its time. Errors: nobody answers, before or while it is done.
+/// The order goes out once and is never repeated; only the question whether the daemon lives is.
 fn order(verb: &Control, word: &'static str) -> Outcome<Value> {
     let patience = verb.timeout.map_or(WORK, Duration::from_secs);
     let end = Instant::now() + patience;
+    // Within a short `--timeout` a question has no more time than the whole.
     let is_alive = || ask(&verb.control, "status", ALIVE.min(patience)).map(drop);
+    // Before anything is ordered: nobody there is told in five seconds, not in ten minutes.
     is_alive()?;
     let answer = begin(&verb.control, word, patience);
     loop {
         let left = end.saturating_duration_since(Instant::now());
+        // Whichever is first: the answer, the next look, the end.
         match answer.recv_timeout(left.min(ALIVE)) {
             Ok(line) => return parsed(&verb.control, line),
             Err(_) if left.is_zero() => return Err(too_slow(&verb.control, patience)),
+            // It works still, or it has gone: its status tells.
             Err(_) => is_alive()?,
         }
     }
 }
 
 /// Shows the answer. Errors: the daemon did not do it.
+/// `text` is not called for a refusal, so it may take for granted what a success holds.
 fn said(verb: &Control, answer: Value, text: fn(&Value) -> String) -> Outcome {
     if answer.get("ok") == Some(&Value::Bool(true)) {
         if verb.json {
@@ -100,6 +132,7 @@ fn said(verb: &Control, answer: Value, text: fn(&Value) -> String) -> Outcome {
         out!("{}", text(&answer));
         return Ok(());
     }
+    // What is not ours may say anything, or nothing.
     let error = answer.get("error").and_then(Value::as_str);
     let failure = Failure::failed(error.unwrap_or("no reason given").to_owned());
     if verb.json {
@@ -111,6 +144,7 @@ fn said(verb: &Control, answer: Value, text: fn(&Value) -> String) -> Outcome {
 }
 
 /// The answer of the daemon at `path`. Errors: there is none.
+/// Also for `sapphire doctor`. Never longer than `patience`, whatever the other side does.
 pub(crate) fn ask(path: &Path, verb: &'static str, patience: Duration) -> Outcome<Value> {
     match begin(path, verb, patience).recv_timeout(patience) {
         Ok(line) => parsed(path, line),
@@ -120,6 +154,8 @@ pub(crate) fn ask(path: &Path, verb: &'static str, patience: Duration) -> Outcom
 
 /// Where the answer comes. The system gives connecting no time limit, hence the thread, which
 /// nobody waits for.
+/// A socket whose daemon is stopped takes connections until its queue is full, and then `connect`
+/// waits for ever. The thread ends with the process, at the latest.
 fn begin(path: &Path, verb: &'static str, patience: Duration) -> Receiver<io::Result<String>> {
     let (sender, answer) = mpsc::channel();
     let path = path.to_owned();
@@ -127,6 +163,8 @@ fn begin(path: &Path, verb: &'static str, patience: Duration) -> Receiver<io::Re
     answer
 }
 
+/// Errors: no line came, which is exit 4; a line that is no JSON, which is exit 1, as somebody was
+/// there.
 fn parsed(path: &Path, line: io::Result<String>) -> Outcome<Value> {
     let line = line.map_err(|error| {
         Failure::unreachable(format!(
@@ -139,6 +177,7 @@ fn parsed(path: &Path, line: io::Result<String>) -> Outcome<Value> {
         .map_err(|error| Failure::failed_in(path, format!("{error}: {line:?}")))
 }
 
+/// Unlike a socket that nobody listens on this one was there, so the advice is another.
 fn too_slow(path: &Path, patience: Duration) -> Failure {
     Failure::unreachable(format!(
         "no answer from the daemon at {} within {} s: it is stopped, hangs or is overloaded; look at \
@@ -148,6 +187,8 @@ fn too_slow(path: &Path, patience: Duration) -> Failure {
     ))
 }
 
+/// The whole conversation, on a thread of its own. Errors: those of the socket; an answer of no
+/// bytes.
 fn exchange(path: &Path, verb: &str, patience: Duration) -> io::Result<String> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(patience))?;
@@ -155,6 +196,7 @@ fn exchange(path: &Path, verb: &str, patience: Duration) -> io::Result<String> {
     let request = serde_json::to_string(&Request { verb })?;
     stream.write_all(format!("{request}\n").as_bytes())?;
     let mut line = String::new();
+    // A line without end is cut off there, and is no JSON then.
     BufReader::new(stream.take(LONGEST)).read_line(&mut line)?;
     match line.is_empty() {
         true => Err(io::Error::other("it has closed the connection")),

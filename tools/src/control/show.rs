@@ -1,4 +1,15 @@
 //! Answers of a daemon for people.
+//!
+//! A word in front, padded to 14 columns, then what it is. Lines are for people and may change;
+//! programs read `--json`. What is not in the answer makes no line: an older daemon has fewer
+//! fields, and a role that has no local service says nothing of it.
+//!
+//! ```text
+//! daemon        0.9.0, process 812, up 3 d 4 h
+//! ready         yes
+//! epoch         41, compiled 2 h 5 min ago
+//! port 0        umad mlx5_0:1, epoch 41, received 9120, answered 9120
+//! ```
 
 use std::fmt::Write;
 
@@ -6,8 +17,11 @@ use sa_fabric::display;
 use serde_json::{Map, Value};
 
 /// Name and value a line, then a line per port.
+/// Shape: an answer with `ok` true. Order is by what is asked first when something is wrong: does
+/// it live, is it ready, with what, since when; ports last, as there may be many.
 pub(super) fn status(answer: &Value) -> String {
     let mut text = String::new();
+    // Writing to a `String` cannot fail.
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "{name:<14}{value}");
     };
@@ -31,6 +45,7 @@ pub(super) fn status(answer: &Value) -> String {
     if let Some(why) = answer.get("passive").and_then(Value::as_str) {
         line("active", format!("no: {why}"));
     }
+    // What stands beside the role is the daemon's to say: names and words are taken as they come.
     for (name, value) in object(answer.get("standing")) {
         line(name, text_of(Some(value)));
     }
@@ -55,6 +70,7 @@ pub(super) fn status(answer: &Value) -> String {
     if let Some(previous) = number(answer, "previous_epoch") {
         line("rollback to", format!("epoch {previous}"));
     }
+    // After a rollback a new reload would undo it; the operator is told how to end that.
     if let Some(held) = number(answer, "held_epoch") {
         line(
             "held",
@@ -85,6 +101,7 @@ pub(super) fn status(answer: &Value) -> String {
         line("local service", of_local(local));
     }
     let ports = answer.get("ports").and_then(Value::as_array);
+    // Numbered from 0, in the order of the answer.
     for (nth, port) in ports.into_iter().flatten().enumerate() {
         line(&format!("port {nth}"), of_port(port));
     }
@@ -96,6 +113,8 @@ pub(super) fn reload(answer: &Value) -> String {
     format!("reloaded, epoch {epoch}\n")
 }
 
+/// Epochs only grow, so what comes back has a new number. The daemon also says whether automatic
+/// reloads wait, and what a restart would serve.
 pub(super) fn rollback(answer: &Value) -> String {
     let word = |name: &str| text_of(answer.get(name));
     format!(
@@ -108,6 +127,8 @@ pub(super) fn rollback(answer: &Value) -> String {
 }
 
 /// None without a directory.
+/// Where the daemon keeps its snapshot for a warm start. Capitals, because a restart would then
+/// serve something old.
 fn of_state(state: &Value) -> Option<String> {
     let directory = state.get("directory").and_then(Value::as_str)?;
     let stored = match number(state, "stored_epoch") {
@@ -121,6 +142,7 @@ fn of_state(state: &Value) -> Option<String> {
     })
 }
 
+/// The service that answers this host's kernel: paths resolved, and refusals by reason.
 fn of_local(local: &Value) -> String {
     let word = |name: &str| text_of(local.get(name));
     let refused = object(local.get("refused"));
@@ -135,6 +157,7 @@ fn of_local(local: &Value) -> String {
         "{} answered; refused: {refused}",
         display::count(word("resolved"), "path", "paths")
     );
+    // Zero is the usual case and would only be noise; so with the next.
     if number(local, "kept").is_some_and(|kept| kept > 0) {
         let _ = write!(said, "; {} kept", word("kept"));
     }
@@ -147,6 +170,7 @@ fn of_local(local: &Value) -> String {
     said
 }
 
+/// Three lines; `rules` is missing where no policy is in force, which is not the same as none.
 fn of_snapshot(snapshot: &Value) -> [(&'static str, String); 3] {
     let word = |name: &str| text_of(snapshot.get(name));
     let policy = match number(snapshot, "rules") {
@@ -172,6 +196,7 @@ fn of_snapshot(snapshot: &Value) -> [(&'static str, String); 3] {
     ]
 }
 
+/// One line, however long: it is made for `grep`. Reasons that have not come up are not listed.
 fn of_port(port: &Value) -> String {
     let word = |name: &str| text_of(port.get(name));
     let mut text = format!(
@@ -198,6 +223,7 @@ fn of_port(port: &Value) -> String {
     text
 }
 
+/// Empty for what is missing or no object, in the order of the document.
 fn object(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
     value
         .and_then(Value::as_object)
@@ -205,10 +231,12 @@ fn object(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
         .flat_map(Map::iter)
 }
 
+/// None also for what is there and no whole number.
 fn number(value: &Value, name: &str) -> Option<u64> {
     value.get(name).and_then(Value::as_u64)
 }
 
+/// A question mark for what an older daemon does not say.
 fn text_of(value: Option<&Value>) -> String {
     match value {
         Some(Value::String(text)) => text.clone(),
@@ -218,6 +246,7 @@ fn text_of(value: Option<&Value>) -> String {
 }
 
 /// Seconds for people.
+/// The two largest units: of a daemon that is up for days nobody wants seconds.
 fn age(value: Option<&Value>) -> String {
     let Some(seconds) = value.and_then(Value::as_u64) else {
         return "?".to_owned();

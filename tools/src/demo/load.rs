@@ -1,4 +1,9 @@
 //! The load, every reply checked: workloads one by one, then changes while it goes on.
+//!
+//! Each workload runs twice: in a closed loop, which finds out what rate worker and client reach
+//! together, and in an open one at half that rate, which finds out latencies: in a closed loop a
+//! stall holds back the very requests that would have shown it. Then one more closed loop, in which
+//! everything changes ([`changes`]).
 
 use std::time::{Duration, Instant};
 
@@ -17,32 +22,43 @@ use crate::inputs::or_fail;
 pub(super) const BATCH: usize = 32;
 
 /// What a workload showed.
+/// Shown as soon as it is there, and kept for the totals.
 pub(super) struct Workload {
     pub(super) name: &'static str,
+    /// For `--seconds`.
     pub(super) closed: ClosedReport,
+    /// For half as long, at half the rate.
     pub(super) open: OpenReport,
     /// CPU time of the worker, empty turns left out.
+    /// Of the closed loop, like the next. Units: ns.
     pub(super) cpu_ns_per_query: f64,
     /// CPU time of the worker, empty turns included.
     pub(super) spun_ns_per_query: f64,
 }
 
 /// What all of it showed.
+/// The sums are over workloads and changes, closed loops and open ones.
 pub(super) struct Results {
     pub(super) workloads: Vec<Workload>,
     pub(super) changes: Changes,
+    /// What this machine does to a thread by itself, measured before any load.
     pub(super) floor: PauseFloor,
     pub(super) queries: u64,
     pub(super) lost: u64,
+    /// Replies that are not the expected bytes.
     pub(super) wrong: u64,
 }
 
 /// Runs the workloads, then changes the fabric under load.
+/// One line for all of it, with a worker that is stopped between workloads and never made anew.
+/// Errors: threads or memory are missing, or a snapshot does not verify.
 pub(super) fn run(prepared: &Prepared, seconds: f64) -> Outcome<Results> {
     let pools = Pools::new(prepared);
     let seconds = Duration::from_secs_f64(seconds);
     let mut line = or_fail(Line::new())?;
+    // The one that was read back from its file, so that the file is what is shown to serve.
     line.publish(Snapshot::from_bytes(prepared.mapped.as_bytes()).map_err(Failure::failed)?);
+    // While nothing else runs.
     let floor = line.pause_floor();
     let mut workloads = Vec::new();
     for (name, pool) in &pools.workloads {
@@ -52,6 +68,7 @@ pub(super) fn run(prepared: &Prepared, seconds: f64) -> Outcome<Results> {
     }
     let changes = changes::run(&mut line, prepared, &pools.changes, seconds.div_f64(2.0))?;
     show::changes(&changes);
+    // One place for the three sums, so that none forgets the changes.
     let sum = |of_workload: fn(&Workload) -> u64, of_changes: u64| {
         workloads.iter().map(of_workload).sum::<u64>() + of_changes
     };
@@ -68,6 +85,7 @@ pub(super) fn run(prepared: &Prepared, seconds: f64) -> Outcome<Results> {
     })
 }
 
+/// Errors: the line's threads; no memory for a histogram.
 fn workload(
     line: &mut Line,
     name: &'static str,
@@ -75,6 +93,7 @@ fn workload(
     seconds: Duration,
 ) -> Outcome<Workload> {
     let generations = Generations::default();
+    // Counters of the worker only grow; what counts is what was added.
     let before = line.stats();
     let closed = line.with_worker(|ends| {
         let stats = ends.stats;
@@ -88,6 +107,7 @@ fn workload(
     let (closed, cpu) = or_fail(closed)?;
     let (closed, ()) = or_fail(closed)?;
     let empty = line.stats().empty - before.empty;
+    // Half: full load would measure the queue that the client makes.
     let rate = closed.mqps() * 1e6 / 2.0;
     let open = line.with_worker(|ends| {
         let open = OpenLoop::new(ends.client, pool, rate);
@@ -106,6 +126,7 @@ fn workload(
 }
 
 /// Waits for `duration`, calling `tick` every few milliseconds.
+/// Sleeps on the thread that watches, which needs no core meanwhile; it may take one tick longer.
 pub(super) fn wait(duration: Duration, mut tick: impl FnMut(Duration)) {
     let start = Instant::now();
     while start.elapsed() < duration {

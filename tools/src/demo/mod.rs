@@ -2,6 +2,20 @@
 //!
 //! Nothing in it is a stand-in: files are written and read back, routes are proved, every reply is
 //! compared with the slow twin.
+//!
+//! What it shows, in order, in a minute or so:
+//!
+//! ```text
+//! prepare   torus files -> route -> prove -> compile -> file -> read back     before
+//! load      closed and open loop: GID to GID, LID to LID, MultiPath           before
+//! changes   one closed loop, in which: new policy, a cable fails,             before -> after
+//!           a switch fails                                                    -> damages
+//! show      one pair explained, totals
+//! ```
+//!
+//! It is also a test: it fails where a reply is lost or wrong, or where a failure costs a wired
+//! pair its path or changes an SL. Rates and latencies are what this machine gives in two seconds,
+//! and are no benchmark; `sapphire bench` is.
 
 mod changes;
 mod damage;
@@ -70,7 +84,9 @@ fn judge(results: &load::Results) -> Outcome {
     }
 }
 
-/// Two hosts far apart, one of them a file server of the sample policy, asking as NVMe does.
+/// Two hosts far apart, one of them a file server of the sample policy, asking as NVMe does. The
+/// destination lies in the range of port GUIDs that a group of that policy names, so that a rule
+/// shows.
 fn pair(prepared: &prepare::Prepared) -> Pair {
     let ends = &prepared.before.parts.topology.end_ports;
     let host = |guid: u64| {
@@ -96,16 +112,21 @@ fn pair(prepared: &prepare::Prepared) -> Pair {
 }
 
 /// All of it for programs. `lost` and `wrong` count replies.
+/// Printed when all is done, behind the lines for people.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
     workloads: Vec<Workload>,
     lost: u64,
     wrong: u64,
+    /// Of the healthy fabric, like the two below.
     build_ms: f64,
+    /// torus-2QoS from scratch.
     route_ms: f64,
+    /// The proof.
     check_ms: f64,
     /// From the publication of the changed policy until the worker answered from it.
     swap_us: f64,
+    /// Of the healthy fabric.
     snapshot_bytes: usize,
     hosts: usize,
     switches: usize,
@@ -116,34 +137,46 @@ impl Document for Report<'_> {
     const SCHEMA: &'static str = "sapphire.demo/1";
 }
 
+/// Rate and CPU time are of the closed loop, quantiles of an open one at half its rate.
 #[derive(Debug, Serialize)]
 struct Workload {
     name: &'static str,
+    /// By wall time, so worker and client both have a part in it.
     mqps: f64,
     /// Of the worker, turns that found nothing left out.
     cpu_ns_per_query: f64,
     cpu_ns_per_query_with_waiting: f64,
+    /// Since a request was due.
     p50_ns: u64,
     p99_ns: u64,
     p999_ns: u64,
 }
 
 /// What a failure showed.
+/// The figures are of this failure alone; the fabric is that of the failure before, with one thing
+/// less.
 #[derive(Debug, Serialize)]
 struct Failed<'a> {
+    /// As `cable S2_2_2 to S3_2_2`.
     what: &'a str,
+    /// From the routes that were in force.
     reroute_ms: f64,
     check_ms: f64,
     build_ms: f64,
     swap_us: f64,
+    /// Those of a failed switch; a failed cable cuts nobody off.
     hosts_cut_off: &'a [String],
     pairs_cut_off: u64,
+    /// Wired pairs without a path: must be 0.
     pairs_lost: u64,
+    /// Pairs whose SL is another one: must be 0, as applications keep the SL that they were told.
     sl_changes: u64,
+    /// Replies while this state was in service.
     lost: u64,
     wrong: u64,
 }
 
+/// The same values as the lines for people, without rounding.
 fn print_json(prepared: &prepare::Prepared, results: &load::Results) -> Outcome {
     let workloads = results.workloads.iter().map(|load| Workload {
         name: load.name,
@@ -183,6 +216,7 @@ fn print_json(prepared: &prepare::Prepared, results: &load::Results) -> Outcome 
     })
 }
 
+/// Milliseconds, for people and documents.
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }

@@ -1,5 +1,8 @@
 //! Fabric, routes, policy and snapshots of the demo, through the same files and functions as in
 //! operation.
+//!
+//! Files are written and read even though the plan of the torus is at hand: the parsers, the
+//! placement by `torus-2QoS.conf` and the policy's dialect are part of what is shown.
 
 use std::fs;
 use std::path::Path;
@@ -15,26 +18,34 @@ use super::damage::Damage;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{failure, or_fail};
 
+/// The very file of the documentation, so that it cannot grow stale.
 const POLICY: &str = include_str!("../../../docs/examples/qos-policy.conf");
+/// The same after the file servers have lost their level.
 const CHANGED: &str = include_str!("../../../docs/examples/qos-policy-changed.conf");
 
 /// Everything that the load runs on.
+/// Four states of one fabric, compiled in advance: before, after, and after each failure.
 pub(super) struct Prepared {
     /// The fabric.
+    /// As it was made up; hosts and coordinates by name.
     pub(super) plan: TorusPlan,
     /// With the sample policy.
+    /// Generation 0.
     pub(super) before: Compiled,
     /// With the policy changed.
+    /// Generation 1.
     pub(super) after: Compiled,
-    /// `before`, written to a file and mapped again.
+    /// `before`, written to a file and read back.
     pub(super) mapped: Snapshot,
     /// What fails then, one after the other.
     pub(super) damages: Vec<Damage>,
     /// Where the files are that everything is compiled from.
+    /// Removed when this is dropped; compiling under load reads them again.
     _directory: TempDir,
 }
 
 /// Builds all of it, telling what takes how long.
+/// Errors: the temporary directory; a state that does not prove, which is a defect of ours.
 pub(super) fn prepare(radix: u8) -> Outcome<Prepared> {
     let directory = or_fail(tempfile::tempdir())?;
     let plan = or_fail(plan(&TorusSpec::new([radix; 3], 2)))?;
@@ -50,6 +61,7 @@ pub(super) fn prepare(radix: u8) -> Outcome<Prepared> {
     tell(&before);
     let mapped = through_a_file(directory.path(), &before)?;
     let after = compile(&inputs, CHANGED)?;
+    // After the changed policy has been written: failures are compiled with it.
     let damages = Damage::in_turn(&plan, &inputs)?;
     Ok(Prepared {
         plan,
@@ -65,6 +77,7 @@ fn put(directory: &Path, name: &str, text: &str) -> Outcome {
     or_fail(fs::write(directory.join(name), text))
 }
 
+/// Everything named, nothing found by lying beside something else.
 fn inputs(directory: &Path) -> Inputs {
     Inputs {
         fabric: directory.join("net"),
@@ -74,6 +87,7 @@ fn inputs(directory: &Path) -> Inputs {
     }
 }
 
+/// The policy's text goes into the same file each time, as an operator edits it.
 fn compile(inputs: &Inputs, policy: &str) -> Outcome<Compiled> {
     if let Some(file) = &inputs.policy {
         or_fail(fs::write(file, policy))?;
@@ -83,6 +97,7 @@ fn compile(inputs: &Inputs, policy: &str) -> Outcome<Compiled> {
     Ok(compiled)
 }
 
+/// Five lines, with the times of each step of one compilation.
 fn tell(compiled: &Compiled) {
     let (timings, proof) = (&compiled.timings, &compiled.proof);
     let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
@@ -105,7 +120,9 @@ fn tell(compiled: &Compiled) {
     );
 }
 
-/// Writes the snapshot, maps the file, and makes sure that it is the same.
+/// Writes the snapshot, reads the file, and makes sure that it is the same.
+/// In operation this is the warm start: the daemon serves what it stored before it has read any
+/// source.
 fn through_a_file(directory: &Path, compiled: &Compiled) -> Outcome<Snapshot> {
     let path = directory.join("demo.snap");
     let start = Instant::now();
@@ -118,6 +135,7 @@ fn through_a_file(directory: &Path, compiled: &Compiled) -> Outcome<Snapshot> {
         written.as_secs_f64() * 1e3,
         start.elapsed().as_secs_f64() * 1e3
     );
+    // Verified already; equal bytes show that nothing was added or lost on the way either.
     if mapped.as_bytes() == compiled.snapshot.as_bytes() {
         Ok(mapped)
     } else {

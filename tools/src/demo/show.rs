@@ -1,4 +1,8 @@
 //! What a person watching sees.
+//!
+//! Everything is one line per thing, with a word of twelve columns in front. While a workload runs
+//! its line is written over and over, on a terminal only: in a file or a pipe each of these would
+//! be a line of its own.
 
 use std::time::Duration;
 
@@ -10,6 +14,7 @@ use super::load::{Results, Workload};
 use crate::output;
 
 /// A line that overwrites itself while a workload runs; nothing when nobody watches.
+/// Rate since the workload began, not since the last look, so that it settles.
 #[expect(clippy::cast_precision_loss, reason = "for people")]
 pub(super) fn progress(name: &str, elapsed: Duration, answered: u64) {
     if !output::is_terminal() {
@@ -18,12 +23,15 @@ pub(super) fn progress(name: &str, elapsed: Duration, answered: u64) {
     let seconds = elapsed.as_secs_f64();
     let rate = answered as f64 / seconds.max(1e-9) / 1e6;
     out!("\r{name:<12}{seconds:4.1} s, {rate:6.2} M queries/s");
+    // Standard output is buffered by lines, and this is none yet.
     output::show();
 }
 
 /// The result of a workload.
+/// CPU time is the worker's; the rate is that of both ends together, each on its core.
 pub(super) fn workload(load: &Workload) {
     clear();
+    // The histogram counts nanoseconds.
     let us = |quantile: f64| load.open.latency.value_at_quantile(quantile) as f64 / 1e3;
     outln!(
         "{:<12}{:6.2} M queries/s, {:.0} ns of worker CPU each ({:.0} with waiting); at half that \
@@ -41,6 +49,7 @@ pub(super) fn workload(load: &Workload) {
 }
 
 /// What happened while everything changed.
+/// Printed when the loop is over: what each state lost or got wrong is only known then.
 pub(super) fn changes(changes: &Changes) {
     clear();
     outln!(
@@ -55,6 +64,7 @@ pub(super) fn changes(changes: &Changes) {
     changes.failures.iter().for_each(failure);
 }
 
+/// Two lines: how long it took, and what became of the pairs.
 fn failure(failed: &Failed) {
     let (difference, timings) = (&failed.difference, &failed.timings);
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
@@ -85,6 +95,7 @@ fn failure(failed: &Failed) {
     );
 }
 
+/// What was seen of one generation.
 fn counted(seen: Seen) -> String {
     format!(
         "{} replies, {} lost, {} wrong",
@@ -93,6 +104,7 @@ fn counted(seen: Seen) -> String {
 }
 
 /// Makes way for a line that stays.
+/// To the beginning of the line, and to its end with blanks (ECMA-48, EL).
 fn clear() {
     if output::is_terminal() {
         out!("\r\x1b[K");
@@ -100,6 +112,8 @@ fn clear() {
 }
 
 /// Everything together, and how far latencies can be trusted on this machine.
+/// Told last, since it is what the run is judged by; the pauses are told so that nobody takes the
+/// machine's for the server's.
 pub(super) fn totals(results: &Results) {
     outln!(
         "\n{} queries, {} lost, {} wrong (every reply compared whole with the slow twins)",
