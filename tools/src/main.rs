@@ -1,4 +1,20 @@
 //! `sapphire`: routes, checks, compiles, explains and asks; thin over the libraries.
+//!
+//! Each verb is a file or a folder of its name: a type of arguments that clap fills in, and a
+//! function `run` that returns an `Outcome`. The way of a call is always the same:
+//!
+//! ```text
+//! command line -> Arguments -> run(verb) -> output (standard output)
+//!                    |            |
+//!                 usage()      Failure  -> report() -> standard error, exit status
+//! ```
+//!
+//! A verb never ends the process and never writes to the streams itself. So there is one place that
+//! decides on the exit status (`report` and `output::end`), and one that knows whether an error
+//! still needs an object of its own under `--json`.
+//!
+//! The comments of `Arguments`, of `Verb` and of each verb's arguments are the help and the man
+//! pages: they are part of what the program prints, and are changed as such.
 
 #![forbid(unsafe_code)]
 
@@ -41,6 +57,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::{Failure, Outcome};
 
 #[global_allocator]
+// As in the daemon: what `sapphire bench` measures is then allocated as there.
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Routes, proves, compiles and answers for InfiniBand subnets.
@@ -123,6 +140,8 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
+    // In two steps, not by `Arguments::parse`: the matches are needed once more, for `wants_json`,
+    // and clap would end the process where its words cannot be written.
     let mut command = Arguments::command();
     let parsed = command.try_get_matches_from_mut(std::env::args_os());
     let parsed = parsed.and_then(|matches| {
@@ -168,6 +187,9 @@ fn run(verb: &Verb) -> Outcome {
 }
 
 /// Whether the verb was asked for JSON.
+///
+/// Asked of the innermost subcommand, since `--json` is an option of verbs, not of the program. A
+/// verb without that option gives an error in `try_get_one`, which counts as no.
 fn wants_json(matches: &ArgMatches) -> bool {
     match matches.subcommand() {
         Some((_, of_verb)) => wants_json(of_verb),
@@ -175,6 +197,8 @@ fn wants_json(matches: &ArgMatches) -> bool {
     }
 }
 
+/// Ends a verb. Under `--json` a failure becomes an object on standard output only where nothing
+/// was printed there before: a reader of one document must not find two.
 fn report(outcome: Outcome, is_json: bool) -> ExitCode {
     let Err(failure) = outcome else {
         return output::end(0);
@@ -193,6 +217,8 @@ fn usage(error: &clap::Error) -> ExitCode {
         out!("{words}");
         return output::end(0);
     }
+    // clap has refused the command line, so that there are no matches to ask: the words are looked
+    // through instead, up to `--`, behind which a `--json` would be a value.
     let mut words_given = std::env::args_os().take_while(|word| word != "--");
     if words_given.any(|word| word == OsStr::new("--json")) {
         json::print_failure(&Failure::usage(words.trim_end().to_owned()));

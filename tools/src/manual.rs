@@ -1,4 +1,11 @@
 //! `sapphire completions` and `sapphire man`: made from the command lines themselves.
+//!
+//! Neither has text of its own: both walk the clap command that parses the command line, so that an
+//! option cannot be there without its line in the page. `sapphired` has its arguments in
+//! `sm-control`, a library, which is why this tool can write the daemon's page without running it.
+//!
+//! Whoever packages the program calls `sapphire man --out DIR` once, and installs what `sapphire
+//! completions bash` prints.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -50,6 +57,8 @@ impl Program {
 pub(crate) fn completions(verb: &Completions) -> Outcome {
     let mut command = verb.program.command();
     let name = command.get_name().to_owned();
+    // Into memory first: `clap_complete::generate` hands back no error of its writer, such as a
+    // closed pipe.
     let mut script = Vec::new();
     clap_complete::generate(verb.shell, &mut command, name, &mut script);
     output::stream(|out| out.write_all(&script))
@@ -59,6 +68,8 @@ pub(crate) fn completions(verb: &Completions) -> Outcome {
 pub(crate) fn manual(verb: &Manual) -> Outcome {
     let folder = or_fail(Folder::make(&verb.out))?;
     let mut command = Program::Sapphire.command().disable_help_subcommand(true);
+    // Fills in what clap adds only when it parses: full names of subcommands, and options that go
+    // down.
     command.build();
     pages(&folder, &command)?;
     let page = Man::new(Program::Sapphired.command()).section("8");

@@ -4,6 +4,16 @@
 //! goes on, so that it writes its files and ends as it would have ended. Where standard output
 //! fails otherwise (a full disk) the verb goes on as well, and `sapphire` says why and ends with
 //! exit status 1. What standard error does not take is lost: there is nobody left to tell.
+//!
+//! The state is two statics: the first fault, and whether anything was answered. They are statics
+//! and not values that are handed along because the macros are used in some hundred places, and
+//! because a process has one standard output anyway.
+//!
+//! ```text
+//! outln! -> out()    -> stdout, line by line          fault noted, later lines dropped
+//! stream -> Watched  -> stdout, by a buffer           fault noted, the work ends early
+//! end()  -> flush    -> exit status of the verb, or 1 where a fault is not a closed pipe
+//! ```
 
 #![expect(
     clippy::disallowed_methods,
@@ -54,6 +64,8 @@ enum Fault {
 }
 
 /// Writes to standard output as long as it takes something.
+///
+/// Does nothing after the first fault, so that a loop over ten thousand lines needs no check.
 pub(crate) fn out(words: Arguments<'_>) {
     if is_wanted() {
         note(io::stdout().lock().write_fmt(words));
@@ -78,11 +90,15 @@ pub(crate) fn is_wanted() -> bool {
 }
 
 /// Whether a person sees standard output.
+///
+/// Progress and colours are for people only.
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
 /// From now on an error has no need of an object of its own on standard output.
+///
+/// Called by `json::print` and by streams before their first byte.
 pub(crate) fn answered() {
     ANSWERED.store(true, Ordering::Relaxed);
 }
@@ -130,6 +146,7 @@ impl Write for Watched {
     }
 }
 
+/// Notes a fault of the stream. An interrupted write is none: `write_all` tries again.
 fn noted<T>(result: io::Result<T>) -> io::Result<T> {
     match result {
         Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
@@ -142,6 +159,7 @@ fn noted<T>(result: io::Result<T>) -> io::Result<T> {
     }
 }
 
+/// Keeps the first failure, which is the cause; those after it follow from it.
 fn note(result: io::Result<()>) {
     if let Err(error) = result {
         let fault = match error.kind() {

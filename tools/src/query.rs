@@ -1,4 +1,18 @@
 //! `sapphire query`: an SA client.
+//!
+//! Every query is the same three steps: a request is put together from options, sent once by
+//! [`client`] (which opens a port, asks with retries and closes it), and the reply is printed as
+//! words or as one JSON document. Nothing is cached and no file is read but that of service names.
+//!
+//! ```text
+//! path, multi_path   PathRecords: ends from the verb, the rest from components
+//! record             every other record, from the layouts of sa-wire: no code per record
+//! srp                device management: asks I/O units, not the SA
+//! show               components of a record in the form that its layout gives them
+//! ```
+//!
+//! A component mask has exactly the bits of what was given, plus those of `--mask`: so a request
+//! can also be made that is wrong on purpose, to see what an SA says to it.
 
 mod client;
 mod components;
@@ -34,6 +48,8 @@ pub(crate) enum Query {
     Record(Box<record::Record>),
 }
 
+/// A number of an option: decimal or, after `0x`, hexadecimal. LIDs, keys and masks are read off
+/// other tools' output, which write them either way. Errors: no number, or too large for `T`.
 fn number<T: TryFrom<u64>>(text: &str) -> Result<T, Wrong> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
@@ -44,6 +60,9 @@ fn number<T: TryFrom<u64>>(text: &str) -> Result<T, Wrong> {
 }
 
 /// Prints what the SA said, as JSON or by `text`. Errors: it refuses, or has no such record.
+///
+/// A refusal is printed before it is returned, so that with `--json` the status stands in the
+/// document itself and not only in the exit status.
 fn told<T: Document>(answer: &T, status: Status, as_json: bool, text: impl FnOnce()) -> Outcome {
     let refused = (status != Status::OK)
         .then(|| Failure::failed(format!("the SA refuses the request: status {status}")));

@@ -1,4 +1,9 @@
 //! Which SA a verb asks: `--via` and `--sa-lid`, and what goes wrong in words of the command line.
+//!
+//! Used by the verbs that ask a running SA: `query`, `compare` and `load`. What lies below
+//! (`sa_source::Client`) speaks of ports and sockets; here its errors get the name of the option
+//! that mends them. An SA that is not reached is exit status 4, a `--via` that cannot be meant is
+//! 2: a script that waits for an SM to come up tells them apart.
 
 use std::fmt::Display;
 
@@ -12,6 +17,8 @@ use crate::failure::{Failure, Outcome};
 /// yet.
 pub(crate) fn open(via: &str, sa_lid: Option<u16>, patience: Patience) -> Outcome<Client> {
     let transport = transport(via)?;
+    // Refused and not ignored: a request through a ring carries no destination, so whoever gives a
+    // LID would believe that another SA had answered.
     if sa_lid.is_some() && matches!(transport, SaTransport::Ring { .. }) {
         return Err(Failure::usage(
             "--sa-lid: through a ring it is the SA of this node that is asked".to_owned(),
@@ -37,6 +44,8 @@ pub(crate) fn ask(client: &mut Client, mad: &[u8; MAD_SIZE]) -> Outcome<Vec<u8>>
     client.ask(mad).map_err(unanswered)
 }
 
+/// The words of `--via`. Errors: those of [`TransportError`], with an example for each, because the
+/// kinds of ports look alike on a command line.
 fn transport(via: &str) -> Outcome<SaTransport> {
     via.parse().map_err(|error| {
         Failure::usage(match error {
@@ -54,6 +63,7 @@ fn transport(via: &str) -> Outcome<SaTransport> {
     })
 }
 
+/// NoSm has words of its own: it is the one case that an option mends.
 fn unanswered(error: AskError) -> Failure {
     match error {
         AskError::NoSm => unreachable("the port knows no SM yet; give --sa-lid"),

@@ -1,4 +1,17 @@
 //! `sapphire route`: tables in OpenSM's formats.
+//!
+//! Routes as the daemon would, proves the tables, and writes them where `--out` says. The dumps
+//! have OpenSM's formats so that they can be compared with those of a running OpenSM, file by file;
+//! `sapphire check` reads either.
+//!
+//! ```text
+//! compile -> multicast -> warnings -> write -> report -> judge
+//!            (--groups)               (--out)            exit status
+//! ```
+//!
+//! What the tables cost is shown with them: times of routing, of SL2VL tables and of the proof, and
+//! the most memory that the process held. The judgement comes last, after the tables are written:
+//! one that is refused with `--strict` can still be looked at.
 
 mod multicast;
 mod room;
@@ -65,6 +78,8 @@ struct Named(Table);
 
 impl ValueEnum for Named {
     fn value_variants<'a>() -> &'a [Self] {
+        // clap wants a slice that lives for ever; iterators do not run in constants, hence the
+        // loop.
         const ALL: [Named; 8] = {
             let mut all = [Named(Table::Torus); 8];
             let mut nth = 0;
@@ -96,6 +111,7 @@ pub(crate) fn run(verb: &Route) -> Outcome {
         Err(PipelineError::Refused(refused)) => return refuse(verb, &refused),
         Err(error) => return Err(failure(error)),
     };
+    // Before any output: a file of groups that cannot be read leaves nothing behind.
     let multicast = Multicast::new(verb.groups.as_deref(), &inputs.fabric, &compiled)?;
     warn(&compiled.warnings);
     if inputs.opensm_conf.is_some() {
@@ -195,6 +211,7 @@ impl Document for TooLarge {
     const SCHEMA: &'static str = "sapphire.route-estimate/1";
 }
 
+/// The first 20 lost pairs for people; JSON has all that the check lists.
 fn report(
     verb: &Route,
     compiled: &Compiled,
@@ -292,6 +309,9 @@ fn judge(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
 }
 
 /// How long it takes to make the SL2VL tables of all switches. Units: ms.
+///
+/// Made for the clock alone: the export makes them one after the other while it writes, where the
+/// disk would be timed too.
 fn sl2vl_ms(parts: &FabricState) -> f64 {
     let start = Instant::now();
     std::hint::black_box(export::sl2vl_tables(parts).count());
@@ -299,6 +319,8 @@ fn sl2vl_ms(parts: &FabricState) -> f64 {
 }
 
 /// The most memory this process ever held. Units: MB.
+///
+/// `VmHWM` of proc(5): the high-water mark of resident memory. 0 where it cannot be read.
 fn peak_mb() -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,4 +1,12 @@
 //! Services by name: the table, its file, and what verbs take of it.
+//!
+//! Three kinds of callers: `query services` shows the table, `query pr --service NAME` turns a name
+//! into what a request carries, and `explain`, `query` and the policy verbs describe an id that
+//! they met. All use the same [`UlpNames`], so that a name means the same on a command line as in a
+//! policy.
+//!
+//! A file of names is in the format of docs/ulps.md. A name that the
+//! built-in table has already is replaced; one that the file has twice is an error with its place.
 
 use std::path::{Path, PathBuf};
 
@@ -118,6 +126,8 @@ impl Document for Row {
     const SCHEMA: &'static str = "sapphire.query-services/1";
 }
 
+/// A row of the table. Which field of a request tells that it is this service's depends on the
+/// service: most have ids, IPoIB is known by its P_Key alone.
 fn row(ulp: &Ulp) -> Row {
     let (ids, matched) = match &ulp.meaning {
         Meaning::Space(space) => (vec![space.range()], "service ids of any port"),
@@ -136,6 +146,9 @@ fn row(ulp: &Ulp) -> Row {
     }
 }
 
+/// A word of the command line. A name of the table gives its row; whatever else
+/// [`UlpNames::service`] understands (`tcp:4420`, an id in hexadecimal, a partition) gives a row
+/// made for it. Errors: it understands nothing of it.
 fn looked_up(names: &UlpNames, word: &str) -> Outcome<Row> {
     if let Some(ulp) = names.find(word.trim()) {
         return Ok(row(ulp));

@@ -1,4 +1,10 @@
 //! `sapphire setup`: the SL2VL and VL arbitration tables of every port.
+//!
+//! Neither routes nor PathRecords are shown, but they matter: torus-2QoS gives SL2VL tables of its
+//! own, so that the fabric is routed first. An engine that refuses leaves nothing to show.
+//!
+//! The order of origins, the later over the earlier: `qos_*` options of opensm.conf, tables of the
+//! engine, scopes of the policy (`--scopes` says how these are fitted).
 
 mod remarks;
 mod text;
@@ -54,6 +60,8 @@ enum ScopeUse {
 pub(crate) fn run(verb: &Setup) -> Outcome {
     let inputs = verb.fabric.inputs();
     let sources = pipeline::read(&inputs).map_err(|problem| failure(problem.into()))?;
+    // Kept: routing consumes the sources, and their remarks are told only when it is known which of
+    // them scopes replace.
     let said = sources.warnings.clone();
     let parts = match pipeline::route(sources) {
         Ok(parts) => parts,
@@ -95,6 +103,8 @@ fn refuse(refused: &Refused) -> Outcome {
     Err(Failure::refused(refused.to_string()))
 }
 
+/// What reading did not say: QoS is off, the engine's remarks, and options that torus-2QoS
+/// overrides.
 fn warnings(parts: &FabricState) -> Vec<Remark> {
     let mut all = Vec::new();
     if !parts.options.qos {
@@ -112,6 +122,8 @@ fn warnings(parts: &FabricState) -> Vec<Remark> {
 }
 
 /// A line of JSON.
+///
+/// A port per line: `jq` and `grep` take one after the other, and nothing is held in memory for it.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
     guid: String,
@@ -127,6 +139,7 @@ impl Document for Line<'_> {
     const SCHEMA: &'static str = "sapphire.setup/1";
 }
 
+/// From which port in to which port out.
 #[derive(Debug, Serialize)]
 struct Row {
     r#in: u8,

@@ -1,4 +1,12 @@
 //! `sapphire snapshot`: what a file holds, and whether it is whole.
+//!
+//! A snapshot is what the daemon answers from, as a file. Opening one reads it
+//! into memory and checks its digest and every index in it. So `verify` is an opening whose contents are not
+//! printed, and none of the verbs needs the fabric that the file was compiled from.
+//!
+//! `export` exists because of the SA's key: it lies in the snapshot, as requests with it get more,
+//! and must not reach hosts that are not trusted with it. The copy differs in that alone (and in
+//! its digest).
 
 use std::path::PathBuf;
 
@@ -110,6 +118,8 @@ fn export(verb: &Export) -> Outcome {
 }
 
 /// Opening a snapshot verifies it, so both verbs do.
+///
+/// Stops at the first file that is not whole: the files before it have been printed by then.
 fn each(files: &Files, print: impl Fn(&str, &SnapshotInfo)) -> Outcome {
     for file in &files.files {
         let opened = open_snapshot(file);
@@ -146,6 +156,7 @@ fn line(file: String, info: &SnapshotInfo) -> Line<'_> {
     }
 }
 
+/// Sections without bytes, such as those of a policy where there is none, are left out.
 fn print_info(path: &str, info: &SnapshotInfo) {
     outln!("{path}");
     outln!("  digest        xxh3:{:016x}", info.digest);

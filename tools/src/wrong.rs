@@ -9,6 +9,8 @@ use std::error::Error;
 use std::fmt;
 
 /// Why something is not taken. Shape: what was expected, in words, without an end.
+///
+/// Constant words are borrowed: most of them are, and clap makes one for each value it refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wrong(Cow<'static, str>);
 

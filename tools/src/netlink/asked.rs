@@ -1,4 +1,13 @@
 //! From the kernel to the agent: what the agent asks its resolver, and what it replies.
+//!
+//! The real agent of `sa-local` takes the datagram, with a resolver that grants every question and
+//! remembers the first. What is compared is thus both what the agent understood (`Parsed`) and
+//! whether a kernel would take its reply: the reply is read back by the kernel's own rules
+//! (`sa_wire::netlink_ls::kernel`), not only looked at for its type.
+//!
+//! The words of outcomes: `resolve` and `ip-resolve` are replies that a kernel would use,
+//! `reply-err` says that there is no path, `reply-wrong` is one that a kernel would refuse,
+//! `ignore` is silence.
 
 use std::net::IpAddr;
 
@@ -11,6 +20,7 @@ use serde::Serialize;
 
 use super::replay::Played;
 
+/// Plays one datagram to a new agent, which therefore remembers nothing of those before.
 pub(super) fn play(datagram: &[u8]) -> Played {
     let mut agent = Agent::new(Grants::default());
     let mut replies = Replies::new();
@@ -30,6 +40,7 @@ struct Grants {
     first: Option<Asked>,
 }
 
+/// The first question of a datagram: one with several messages is judged by its first.
 #[derive(Debug)]
 struct Asked {
     kind: u16,
@@ -74,6 +85,7 @@ pub(super) struct Parsed {
 impl Resolver for Grants {
     fn resolve(&mut self, question: &Resolve<'_>, records: &mut Records) -> Verdict {
         let path_use = question.path_use;
+        // The first, not the last: the reply that is judged is the first one, too.
         self.first.get_or_insert_with(|| Asked {
             kind: kind::RESOLVE,
             path_use,
@@ -91,12 +103,16 @@ impl Resolver for Grants {
             path_use: PathUse::All,
             parsed: address(question),
         });
+        // Any GID would do; one that holds the interface's index is different for each.
         let [high, low] = [SubnetPrefix::LINK_LOCAL.0, u64::from(question.ifindex)];
         Ok(Gid((u128::from(high) << 64 | u128::from(low)).to_be_bytes()))
     }
 }
 
 /// The word for the first reply. A reply counts only as far as a kernel would take it.
+///
+/// `3` in the call of `read_answer` is the number of records that a kernel keeps at most for a path
+/// and its alternatives.
 fn outcome(asked: Option<&Asked>, replies: &Replies) -> &'static str {
     let Some(Ok(reply)) = Messages::new(replies.as_bytes()).next() else {
         return "ignore";
@@ -126,6 +142,8 @@ fn outcome(asked: Option<&Asked>, replies: &Replies) -> &'static str {
     }
 }
 
+/// Fields of a question for a path. Numbers are written as the corpus writes them: hexadecimal,
+/// with leading zeros to the width of the field.
 fn components(question: &Resolve<'_>) -> Parsed {
     Parsed {
         dgid: question.dgid.map(digits),
@@ -142,6 +160,7 @@ fn components(question: &Resolve<'_>) -> Parsed {
     }
 }
 
+/// Fields of a question for the GID of an IP address.
 fn address(question: &IpResolve) -> Parsed {
     let address = Some(question.address);
     Parsed {
@@ -154,6 +173,9 @@ fn address(question: &IpResolve) -> Parsed {
 }
 
 /// All that can be told of a message that the resolver never sees.
+///
+/// The sequence number lies 8 bytes into a netlink header (length 4, type 2, flags 2), in the byte
+/// order of the host.
 fn number_of(datagram: &[u8]) -> Parsed {
     let seq = datagram.get(8..).and_then(|rest| rest.first_chunk::<4>());
     Parsed {

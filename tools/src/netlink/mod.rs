@@ -1,4 +1,15 @@
 //! `sapphire netlink`: the messages by which the kernel asks a local service.
+//!
+//! Both ends of the protocol are of this project: the agent (`sa-local`) and an emulated kernel
+//! (`sa_wire::netlink_ls::kernel`). A recording pins both to what a real kernel sent and accepted:
+//!
+//! ```text
+//! direction         played to                     compared
+//! kernel-to-agent   a new agent, asked            what it read, how it replied
+//! agent-to-kernel   an emulated kernel, told      what became of the kernel's query
+//! ```
+//!
+//! Nothing is sent to the kernel of this machine, so that no privilege is needed.
 
 mod asked;
 mod replay;

@@ -1,4 +1,8 @@
 //! `sapphire netlink replay`.
+//!
+//! Goes through a corpus in the order of the file, prints a line of JSON per message, and ends with
+//! the list of those that differ. All are played even if the first differs: after a change to the
+//! agent the whole list is what one wants to see. A message without `expect` is only printed.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -11,6 +15,9 @@ use crate::inputs::or_fail;
 use crate::json::{self, Document};
 
 /// What came of a message.
+///
+/// `parsed` is there for messages to the agent only; the emulated kernel has nothing to add to the
+/// outcome.
 #[derive(Debug)]
 pub(super) struct Played {
     pub(super) outcome: String,
@@ -56,6 +63,8 @@ pub(super) fn run(verb: &Replay) -> Outcome {
     )))
 }
 
+/// How a message differs from what the corpus expects; none where it does not. The outcome first:
+/// where that is another one, the fields are of no interest.
 fn difference(vector: &Vector, played: &Played) -> Outcome<Option<String>> {
     let id = &vector.id;
     if let Some(expected) = vector.expect.as_ref().filter(|it| **it != played.outcome) {

@@ -1,4 +1,12 @@
 //! From an agent to the kernel: what becomes of the query that waits, or of the message.
+//!
+//! A kernel reads a reply only against the query that it waits with, so each message is played in
+//! four steps: make a kernel, have it ask what the corpus names (`pending_query`), give it the
+//! message, and let its time run out. A query that still waits then ends as the kernel ends it,
+//! with the SA or an error.
+//!
+//! The sequence number is the kernel's own and differs from that of the recording: it is written
+//! into the message before it is played, except in the one vector that is about a wrong number.
 
 use std::time::{Duration, Instant};
 
@@ -10,6 +18,7 @@ use super::replay::Played;
 use super::vector::Vector;
 use crate::failure::{Failure, Outcome};
 
+/// Errors: the message is no hexadecimal text; the corpus names a query that is not known.
 pub(super) fn play(vector: &Vector, flavour: Flavour) -> Outcome<Played> {
     let mut datagram = vector.bytes()?;
     let now = Instant::now();
@@ -24,6 +33,8 @@ pub(super) fn play(vector: &Vector, flavour: Flavour) -> Outcome<Played> {
     // What the kernel asked is not what it says to the message.
     while kernel.listener().receive() != Next::Nothing {}
     kernel.receive(&datagram, Sender::Privileged, now);
+    // Past the deadline of the query: what was not answered by now is finished by the kernel
+    // itself.
     kernel.tick(now + Duration::from_millis(DEFAULT_TIMEOUT_MS.into()));
     let outcome = match (waiting, kernel.finished()) {
         (Some(_), Some(finished)) => finished.outcome.word().to_owned(),
@@ -35,6 +46,8 @@ pub(super) fn play(vector: &Vector, flavour: Flavour) -> Outcome<Played> {
     })
 }
 
+/// Has the kernel ask. Returns the number of its query. Errors: it did not ask, which a kernel with
+/// a listener always does.
 fn ask(kernel: &mut Kernel<Queue>, query: Resolve<'_>, now: Instant) -> Outcome<u32> {
     match kernel.ask(&query, now) {
         Asked::Waiting(seq) => Ok(seq),
@@ -94,6 +107,9 @@ fn patch(datagram: &mut [u8], seq: u32) {
 }
 
 /// What the kernel said to the message, if it did.
+///
+/// `ack 0` is consent, other numbers are errno values, negative as netlink has them. `no-ack`:
+/// silence, as to a message that did not ask for an acknowledgement.
 fn acknowledgement(listener: &mut Queue) -> String {
     while let Next::Datagram(bytes) = listener.receive() {
         for message in heard(&bytes) {

@@ -1,4 +1,12 @@
 //! A file of recorded messages.
+//!
+//! The format is that of `tests/golden/netlink/vectors.json`; members that are not named here are
+//! not read. For example:
+//!
+//! ```text
+//! {"vectors": [{"id": "...", "name": "...", "direction": "kernel-to-agent",
+//!               "hex": "4c000000...", "expect": "resolve", "parsed": {"port": 1, ..}}]}
+//! ```
 
 use std::path::Path;
 
@@ -8,6 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::failure::{Failure, Outcome};
 
+/// The whole file is in memory: recordings are some hundred messages.
 #[derive(Debug, Deserialize)]
 pub(super) struct Corpus {
     pub(super) vectors: Vec<Vector>,
@@ -35,6 +44,7 @@ pub(super) enum Direction {
 }
 
 impl Corpus {
+    /// Errors: it cannot be read, or is not JSON of this shape; the latter with line and column.
     pub(super) fn read(path: &Path) -> Outcome<Self> {
         let text = intake::read_text(Kind::Recording, path).map_err(Failure::failed)?;
         serde_json::from_str(&text).map_err(|error| Failure::failed_in(path, error))
@@ -42,6 +52,7 @@ impl Corpus {
 }
 
 impl Vector {
+    /// The datagram. Errors: `hex` is not pairs of hexadecimal digits.
     pub(super) fn bytes(&self) -> Outcome<Vec<u8>> {
         let problem = || {
             let Self { id, hex, .. } = self;
@@ -54,6 +65,7 @@ impl Vector {
             return Err(problem());
         }
         let byte = |pair: &[u8]| {
+            // `from_str_radix` would take "+f" for a number.
             let text = std::str::from_utf8(pair)
                 .ok()
                 .filter(|text| !text.starts_with('+'))?;

@@ -1,4 +1,18 @@
 //! What a new policy changes, as JSON and for people.
+//!
+//! Three layers, from what is written to what it does. Levels and groups are compared by name.
+//! Rules are only counted: rules have no names, and a list of inserted lines is what `diff` is for.
+//! Answers are compared by asking: both policies decide every kind of request between every pair of
+//! ports, and the pairs that change are counted by the levels that they leave and get (a
+//! transition).
+//!
+//! ```text
+//! pairs       12: L1 (SL 1) -> default (SL 0)
+//!             such as H1/P1 to H2/P1 with service id 0x.. (nfs): old.txt:14 -> default level of new.txt
+//! ```
+//!
+//! How many kinds of requests there are depends on the rules; where there are too many, not all are
+//! asked, `complete` is false and the counts say "at least".
 
 use policy::diff::{
     Answers, Example, GroupChange, LevelChange, Transition, answers, group_changes, level_changes,
@@ -16,6 +30,8 @@ use super::source::refused;
 use crate::failure::Outcome;
 
 /// Everything that differs.
+///
+/// Holds the old policy itself, and borrows the new one, which the verb goes on using.
 pub(super) struct Changes<'a> {
     old: PolicyFile,
     new: &'a PolicyFile,
@@ -102,6 +118,8 @@ struct Request {
 }
 
 impl<'a> Changes<'a> {
+    /// Asks both policies. Errors: the old or the new policy names what this fabric does not have.
+    /// Cost: pairs of ports times kinds of requests.
     pub(super) fn new(
         old: PolicyFile,
         new: &'a PolicyFile,
@@ -160,6 +178,7 @@ impl<'a> Changes<'a> {
         }
     }
 
+    /// One transition, with the names of levels, what they give, and a request that shows it.
     fn reported(&self, transition: &Transition) -> Other {
         let (old, new) = (&self.old.policy, &self.new.policy);
         let (from, to) = (old.level(transition.old), new.level(transition.new));
@@ -218,6 +237,7 @@ impl<'a> Changes<'a> {
         }
     }
 
+    /// The line of totals, then two lines per transition: its pairs and its example.
     fn print_answers(&self, answers: &Answers) {
         let Answers {
             pairs,
@@ -250,6 +270,8 @@ impl<'a> Changes<'a> {
         self.new.policy.ulp_names.describe(ServiceId(id))
     }
 
+    /// The example in a sentence: names of ports, the fields that it sets, and which rule decides
+    /// before and after.
     fn example(&self, example: &Example) -> String {
         let query = &example.query;
         let fields = [
@@ -274,15 +296,19 @@ impl<'a> Changes<'a> {
         )
     }
 
+    /// Both meanings, where they differ: the same rules then decide in another way, which no
+    /// comparison of the text would show.
     fn semantics(&self) -> Option<(Semantics, Semantics)> {
         let both = (self.old.policy.semantics, self.new.policy.semantics);
         (both.0 != both.1).then_some(both)
     }
 
+    /// None without a fabric.
     fn transitions(&self) -> impl Iterator<Item = &Transition> {
         self.answers.iter().flat_map(|answers| &answers.transitions)
     }
 
+    /// Who comes and who goes, each with a number and the first few names.
     fn members(&self, group: &GroupChange) -> String {
         let side = |word: &str, ports: &[usize]| match ports.is_empty() {
             true => String::new(),
@@ -299,6 +325,8 @@ impl<'a> Changes<'a> {
         ports.iter().map(|port| self.name(*port)).collect()
     }
 
+    /// By its number where the fabric does not know the port; a subnet numbers its end ports as the
+    /// facts of [`Site`] do.
     fn name(&self, port: usize) -> String {
         let subnet = self.site.map(|site| &site.sources.subnet);
         let named = subnet.and_then(|subnet| {
@@ -314,6 +342,7 @@ fn level(policy: &Policy, (at, labels): (LevelIx, FlowLabels)) -> String {
     format!("{} ({})", level.title(), offer_with(level, labels))
 }
 
+/// The rule by file and line, since rules have no names.
 fn rule(file: &PolicyFile, at: Option<RuleIx>) -> String {
     match at {
         Some(rule) => format!("{}:{}", file.name, file.policy.rule(rule).span.start.line),

@@ -1,4 +1,9 @@
 //! `sapphire policy check`.
+//!
+//! A policy that does not load is an error of [`file::read`] and ends the verb with exit status 1,
+//! so that what is printed is always about one that loads. A level or scope that is wrong in itself
+//! does not
+//! keep a file from loading; with `--strict` it is exit status 3 here.
 
 use std::path::PathBuf;
 
@@ -76,6 +81,9 @@ fn changes_from<'a>(
 }
 
 /// What the parser and the checks of every load have to say, in the order of the file.
+///
+/// Sorted by place, since parser and notes were made one after the other and a person reads along
+/// the file. Remarks without a place come first.
 fn remarks(read: &PolicyFile, site: Option<&Site>) -> Vec<Diagnostic> {
     let mut notes = policy::lint::notes::notes(&read.policy);
     if let Some(site) = site {
@@ -99,6 +107,7 @@ fn remarks(read: &PolicyFile, site: Option<&Site>) -> Vec<Diagnostic> {
     all
 }
 
+/// By severity: errors decide on the exit status, warnings do not.
 fn count(remarks: &[Diagnostic], severity: Severity) -> usize {
     let alike = remarks.iter().filter(|remark| remark.severity == severity);
     alike.count()

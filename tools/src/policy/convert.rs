@@ -1,4 +1,11 @@
 //! `sapphire policy convert`.
+//!
+//! Reading takes any dialect; writing loses what the other one has no words for. Each loss is a
+//! warning with the place in the file that was read, so that the text that is written may still be
+//! used knowingly. With `--strict` nothing is written then, neither to the file nor to standard
+//! output: half a policy must not be loaded by mistake.
+//!
+//! No fabric is taken: groups stay as they are written.
 
 use std::path::PathBuf;
 
@@ -67,6 +74,7 @@ pub(crate) fn run(verb: &Convert) -> Outcome {
     Ok(())
 }
 
+/// On standard error: standard output is the text itself, and may be piped into a file.
 fn tell(name: &str, converted: &Converted) {
     for loss in &converted.losses {
         errln!(
@@ -111,6 +119,7 @@ struct Loss {
     message: String,
 }
 
+/// Losses have a `kind`, a word that programs may rely on, beside the sentence for people.
 fn print_json(verb: &Convert, read: &file::PolicyFile, converted: &Converted) -> Outcome {
     let losses = converted.losses.iter().map(|loss| Loss {
         line: loss.span.start.line,

@@ -1,4 +1,7 @@
 //! `sapphire policy explain`: `sapphire explain` with the policy in the first place.
+//!
+//! Only the order of arguments differs: the policy is the argument, the fabric an option. The
+//! account is made by [`explain::explain`], and there is one of it only.
 
 use clap::Args;
 

@@ -1,4 +1,10 @@
 //! The policy file of a verb, and the fabric that it is for.
+//!
+//! A policy is judged as the daemon would judge it when it loads it: same parser, same options,
+//! same check against the fabric. Options that depend on the fabric (the highest rate code that it
+//! knows) come from its opensm.conf, which is why the fabric is read first.
+//!
+//! The text is kept beside the policy: remarks are shown with the line that they are about.
 
 use std::path::{Path, PathBuf};
 
@@ -33,12 +39,17 @@ pub(crate) struct FileArgs {
 }
 
 /// A fabric as policies see it.
+///
+/// `facts` has a port per end port of the subnet, in the same order: a policy's port numbers are
+/// indices into both.
 pub(crate) struct Site {
     pub(super) sources: Sources,
     pub(super) facts: Vec<PortFacts>,
 }
 
 /// A policy file that was read and parsed.
+///
+/// `name` is the path as it was given, for messages.
 pub(crate) struct PolicyFile {
     pub(super) name: String,
     pub(super) text: String,
@@ -95,6 +106,8 @@ pub(super) fn read(
     let bytes = intake::read_or_pipe(Kind::Policy, path).map_err(Failure::failed)?;
     let mut text = sa_text::decode(&bytes).into_owned();
     drop(bytes);
+    // Editors of Windows write a byte order mark; to the parsers it would be a letter before the
+    // first word.
     if text.starts_with('\u{feff}') {
         text.remove(0);
     }
@@ -106,6 +119,8 @@ pub(super) fn read(
     });
     match parsed {
         Ok(policy) => Ok(PolicyFile { name, text, policy }),
+        // A fabric file or an opensm.conf given as policy fails at its first word: what it is helps
+        // more than where it fails.
         Err(error) => Err(match mistaken(path, text.as_bytes(), FileKind::Policy) {
             Some(other) => Failure::failed(other),
             None => super::source::refused(&name, &text, &error),

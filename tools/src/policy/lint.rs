@@ -1,4 +1,15 @@
 //! `sapphire policy lint`.
+//!
+//! `check` says whether a policy loads; this says what is likely not meant although it does. The
+//! checks are listed in `policy::lint::CATALOGUE`, with ids (`L10`) that stay, so that a script may
+//! allow some.
+//!
+//! Without a fabric the text alone is looked at. With one, the fabric is routed (not proved) and
+//! the checks see the tables in force: those of OpenSM, or with `--apply-setup` those that the
+//! policy's scopes give. Which checks were left out is said on standard error, since silence would
+//! look like consent.
+//!
+//! A finding of severity error is exit status 3; warnings and remarks are 0.
 
 use std::io::{self, Write};
 
@@ -59,6 +70,7 @@ pub(crate) fn run(verb: &Lint) -> Outcome {
 }
 
 impl Lint {
+    /// `--allow` wins over `--only`.
     fn tells(&self, id: LintId) -> bool {
         (self.only.is_empty() || self.only.contains(&id)) && !self.allow.contains(&id)
     }
@@ -80,12 +92,15 @@ impl Lint {
     }
 }
 
+/// Errors: the engine refuses the fabric, so that there are no tables to look at.
 fn in_fabric(verb: &Lint, read: &PolicyFile, site: Site) -> Outcome<Vec<Finding>> {
     let mut sources = site.sources;
     if !sources.options.qos {
         let text = "QoS is off: no policy is in force";
         warn(&[Remark::warning("qos-off", text)]);
     }
+    // Put in after reading, not given as an input: a load refuses what does not fit the fabric, and
+    // here that is for the checks to tell.
     sources.policy = Some(read.policy.clone());
     let mut parts = pipeline::route(sources).map_err(failure)?;
     let applies = verb.file.inputs().is_some_and(|inputs| inputs.apply_setup);
@@ -132,6 +147,8 @@ fn count(number: usize, what: &str) -> String {
     display::count(number, what, &format!("{what}s"))
 }
 
+/// One finding after the other, then the counts. With `--json` there is no line of counts: whoever
+/// reads it counts lines.
 fn print(
     out: &mut impl Write,
     verb: &Lint,

@@ -1,4 +1,20 @@
 //! `sapphire policy`: what a policy file says, means, changes, and says in another dialect.
+//!
+//! All but `partitions` start with a policy file, read by `file` as a load of the daemon would
+//! read it, and most take `--fabric` to say more. What a verb can tell with and without one:
+//!
+//! ```text
+//!             without --fabric               with --fabric
+//! check       it parses; levels, groups      it resolves there; sizes of groups
+//! check OLD   levels and rules that differ   for how many pairs the level changes
+//! lint        checks of the text             all checks, on routes and tables
+//! convert     everything                     not taken
+//! explain     refused: needs the ports       which rule decides
+//! partitions  refused: needs the ports       members, groups for IPoIB
+//! ```
+//!
+//! The work is in the crates `policy` (languages, lint, differences) and `sa-compiler` (what a
+//! fabric makes of it); here are options, sentences and the types that `--json` prints.
 
 mod changes;
 mod check;

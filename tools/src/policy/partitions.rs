@@ -1,4 +1,12 @@
 //! `sapphire policy partitions`: who is in which partition, and the groups that IPoIB will find.
+//!
+//! No policy is read: partitions are OpenSM's partitions.conf, here as this fabric resolves it. For
+//! each partition the members by kind of membership; for each group that the file makes for IPoIB,
+//! what a port must be able to do to join it.
+//!
+//! The warning is the reason for the verb: a group has one MTU and one rate, and a host that is
+//! slower cannot join it. IPoIB then has no broadcast on that host, which looks like a fault of the
+//! network.
 
 use std::path::PathBuf;
 
@@ -85,6 +93,8 @@ struct Group {
 }
 
 /// Partitions in a fabric.
+///
+/// The topology is made for capacities only; nothing is routed.
 struct View<'a> {
     sources: &'a Sources,
     topology: Topology,
@@ -100,6 +110,8 @@ impl View<'_> {
     }
 
     /// Names of the ports that belong to a partition in this way.
+    ///
+    /// Goes over all ports: fabrics have few partitions, and this is printed once.
     fn members(&self, partition: usize, how: Membership) -> Vec<String> {
         let ports = 0..self.topology.end_ports.len();
         ports
@@ -126,6 +138,7 @@ impl View<'_> {
         let ports = self.topology.end_ports.iter().enumerate();
         ports
             .filter(|(port, end)| {
+                // Port 0 of a switch, which need not join.
                 end.port_number != 0
                     && self.held().membership(*port, partition).is_some()
                     && (end.capacity.mtu < group.mtu || end.capacity.rate < group.rate.rank())
@@ -134,6 +147,7 @@ impl View<'_> {
             .collect()
     }
 
+    /// A P_Key is shown with the bit of full membership, as in the tables of full members.
     fn report(&self) -> Report<'_> {
         let pkey = |base: u16| format!("0x{:04x}", base | Pkey::FULL_BIT);
         let partitions = self.partitions().map(|(at, partition)| Members {

@@ -1,4 +1,7 @@
 //! Errors of policy files, shown with the line that they are about.
+//!
+//! The one place where an error of the `policy` crate, which knows bytes and places, becomes a
+//! failure of the command line, which has a file, a line and an exit status.
 
 use policy::Error;
 use policy::lint::id_of_error;

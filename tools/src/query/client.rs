@@ -1,4 +1,7 @@
 //! How an SA is asked.
+//!
+//! A client is opened for each question and closed after it, as a verb asks once; only the walk
+//! through I/O units keeps one open.
 
 use std::time::Duration;
 
@@ -33,6 +36,9 @@ pub(super) struct Way {
 
 impl Way {
     /// The reply, headers included. Errors: nobody can be asked, or nobody answers.
+    ///
+    /// Writes the transaction id over that of `request`: the process id, so that two calls at the
+    /// same time on the same port do not take each other's replies.
     pub(super) fn ask(&self, request: &Slot) -> Outcome<Vec<u8>> {
         let mut client = reach::open(&self.via, self.sa_lid, self.patience())?;
         let mut mad = request.mad;

@@ -1,4 +1,11 @@
 //! What PathRecord and MultiPathRecord requests ask of paths, their ends aside.
+//!
+//! The two requests have different layouts and masks, but the same components with the same
+//! meaning. So they are taken once, as a PathRecord and a [`PathCompMask`]; `multi_path` moves both
+//! over.
+//!
+//! A component that is not named stays 0 in the record and unset in the mask, which an SA reads as
+//! "any". `--mask` sets bits beside those: then the zero itself is asked for.
 
 use std::path::PathBuf;
 
@@ -120,7 +127,9 @@ impl Components {
         if let Some(word) = &self.service {
             match services::service(&self.names()?, word)? {
                 Service::Id(id) => named.service_id = Some(id.0),
+                // A P_Key that was given by number wins over that of a name of a partition.
                 Service::Partition { pkey } => named.pkey = named.pkey.or(Some(pkey)),
+                // A name whose requests carry no service id: to ask as it asks is to name nothing.
                 Service::Silent(_) => {}
             }
         }

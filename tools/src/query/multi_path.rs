@@ -1,4 +1,8 @@
 //! MultiPathRecords.
+//!
+//! The GIDs follow the fixed part of the record, sources first; how many there are is in its fields
+//! SGIDCount and DGIDCount, which `request::multi_path_request` sets. A request is one MAD, hence
+//! 11 GIDs in all.
 
 use clap::Args;
 use sa_wire::mad::Status;
@@ -49,6 +53,7 @@ pub(super) fn run(verb: &Mpr) -> Outcome {
     )
 }
 
+/// The record without GIDs, and the mask of exactly what was named.
 fn request_record(verb: &Mpr) -> Outcome<(MultiPathCompMask, MultiPathRecord)> {
     let (asked, path) = verb.components.of_path()?;
     let mut record = MultiPathRecord {
@@ -60,9 +65,11 @@ fn request_record(verb: &Mpr) -> Outcome<(MultiPathCompMask, MultiPathRecord)> {
         mtu: path.mtu,
         rate: path.rate,
         packet_life: path.packet_life,
+        // IndependenceSelector is the upper two bits of its byte.
         independence: verb.independence.unwrap_or(0) << 6,
         ..MultiPathRecord::default()
     };
+    // The one component that lies in two pieces in MultiPathRecord.
     record.set_service_id(ServiceId(path.service_id.get()));
     let mut mask = MultiPathCompMask(verb.components.mask.unwrap_or(0)) | of_path(asked);
     if verb.independence.is_some() {

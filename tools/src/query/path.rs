@@ -1,4 +1,11 @@
 //! PathRecords.
+//!
+//! A request names its ends by GIDs, by LIDs, or by both; what is not given is not in the mask, so
+//! that `--table --slid 1` asks for the paths from one port to all others. Get and GetTable differ
+//! in what an SA does with more than one path: Get wants exactly one.
+//!
+//! The answer names the service that was asked for besides the paths: an SA answers with a path
+//! either way, and whoever mistyped a service id would not see it.
 
 use clap::Args;
 use sa_compiler::path_json::RecordInWords;
@@ -40,6 +47,8 @@ pub(crate) struct Pr {
     table: bool,
 }
 
+/// A GID as an IPv6 address, or a port GUID, which is completed with the default subnet prefix
+/// (`fe80::/64`). Errors: neither.
 pub(super) fn gid(text: &str) -> Result<Gid, Wrong> {
     if text.starts_with("0x") {
         let guid = Guid::new(number(text)?).map_err(Wrong::of)?;
@@ -99,6 +108,8 @@ fn request_record(verb: &Pr) -> Outcome<(PathCompMask, PathRecord)> {
 }
 
 /// True when both halves are asked for.
+///
+/// A service id has two bits in the mask, one per half.
 fn mask_names_service(mask: PathCompMask) -> bool {
     mask.0 & PathCompMask::SERVICE_ID.0 == PathCompMask::SERVICE_ID.0
 }

@@ -1,4 +1,17 @@
 //! Records of the fabric's state and of what clients set, by saquery's short names.
+//!
+//! Nothing here knows a single record. `Layout::ALL` of sa-wire has for each its short name, its
+//! fields with places and widths, and the bits of the component mask; from these are made
+//!
+//! ```text
+//! a subcommand  sapphire query nr      (saquery's NR)
+//! its options   --lid NUMBER           (one for each field that has a bit in the mask)
+//! the request   attribute, mask, fields written at their places
+//! the columns   of the reply, by `show`
+//! ```
+//!
+//! This is why the type implements clap's traits by hand: a derive needs the options when it is
+//! compiled.
 
 use clap::error::{Error, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand};
@@ -29,6 +42,9 @@ pub(crate) struct Record {
 }
 
 /// What is asked of a component.
+///
+/// As clap's parsers give it, by the form of the field. It is written into the request later, by
+/// the same field.
 #[derive(Debug)]
 enum Wanted {
     Number(u64),
@@ -90,6 +106,7 @@ fn layout_of(name: &str) -> Option<Layout> {
     all.find(|layout| layout.short.eq_ignore_ascii_case(name))
 }
 
+/// The command for one record. Set and Delete are offered only where an SA may grant them.
 fn subcommand(layout: Layout) -> Command {
     // Clap wants names that stay; there is one for each record, made once.
     let name: &'static str = layout.short.to_ascii_lowercase().leak();
@@ -158,6 +175,7 @@ fn option(field: &'static Field) -> Arg {
         64.. => u64::MAX,
         width => (1 << width) - 1,
     };
+    // What does not fit is cut off when it is written, and something else would be asked for.
     let fits = move |text: &str| match number::<u64>(text)? {
         value if value <= most => Ok(value),
         _ => Err(Wrong::from(format!("the largest number here is {most}"))),
@@ -196,6 +214,7 @@ impl FromArgMatches for Record {
     }
 }
 
+/// ClassPortInfo is always asked for with Get: there is one, and it has no table.
 fn asked(attribute: AttributeId, options: &Options, matches: &ArgMatches) -> Asked {
     let has = |name| SETTABLE.contains(&attribute) && matches.get_flag(name);
     if has(SET) {
@@ -237,6 +256,7 @@ impl Record {
         show::print(&self.layout, status, &records, self.way.json)
     }
 
+    /// Writes only fields that were named; the rest of the record stays zero.
     fn request(&self) -> Slot {
         let asked = match self.asked {
             Asked::Table => method::GET_TABLE,
@@ -274,6 +294,10 @@ fn put(field: &Field, data: &mut [u8], bytes: &[u8]) {
 }
 
 /// Status and records; none when even the headers are not all there.
+///
+/// A reply to GetTable has records at a distance of AttributeOffset (in units of 8 bytes), which
+/// may be more than the record takes; other replies have one record and an offset that need not be
+/// set. A record that is cut off at the end is left out.
 pub(super) fn parse<'a>(layout: &Layout, reply: &'a [u8]) -> Option<(Status, Vec<&'a [u8]>)> {
     let headers = reply.get(..DATA_OFFSET)?;
     let word = |at: usize| {
@@ -282,6 +306,7 @@ pub(super) fn parse<'a>(layout: &Layout, reply: &'a [u8]) -> Option<(Status, Vec
     };
     let (status, stride) = (Status(word(4)?), record_stride(word(44)?));
     let data = reply.get(DATA_OFFSET..)?;
+    // With another status the data mean nothing, whatever their length.
     if status != Status::OK {
         return Some((status, Vec::new()));
     }

@@ -1,4 +1,14 @@
 //! Records for people and machines.
+//!
+//! How a component looks follows from the form in its layout: LIDs in decimal, GUIDs and masks in
+//! hexadecimal, tables as lists. JSON has numbers as numbers only where they are read in decimal:
+//! 64-bit GUIDs would lose digits in readers that keep numbers as doubles.
+//!
+//! ```text
+//! PortInfoRecord
+//!   lid                                4
+//!   capability_mask                    0x2590a68
+//! ```
 
 use sa_wire::mad::Status;
 use sa_wire::records::{Field, Form, Layout};
@@ -20,6 +30,8 @@ impl Document for Answer {
 }
 
 /// A component of a record, in the form that its layout gives it.
+///
+/// Untagged: the JSON is the bare number, text or list.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Value {
@@ -49,6 +61,7 @@ pub(super) fn print(layout: &Layout, status: Status, records: &[&[u8]], as_json:
     })
 }
 
+/// In the order of the layout, which is that of the wire.
 fn object(layout: &Layout, record: &[u8]) -> Pairs<&'static str, Value> {
     let fields = layout.fields.iter();
     Pairs(
@@ -71,6 +84,7 @@ fn value(field: &Field, record: &[u8]) -> Value {
     }
 }
 
+/// The same as [`value`] in words of one line: elements of lists with blanks between.
 fn text(field: &Field, record: &[u8]) -> String {
     let join = |words: Vec<String>| words.join(" ");
     match field.form {

@@ -1,4 +1,15 @@
 //! `sapphire query srp-targets`: service ids of SRP targets, from their I/O units.
+//!
+//! A policy names SRP targets by service ids, which each target chooses for itself and which the SA
+//! does not know. They are learnt in two steps:
+//!
+//! ```text
+//! SA        PortInfoRecords with IsDeviceManagementSupported  -> LIDs
+//! I/O unit  IOUnitInfo, then per controller its profile and ServiceEntries -> ids
+//! ```
+//!
+//! The second step goes to each target directly, in MADs of the device management class. The output
+//! ends with lines to paste into a policy.
 
 mod show;
 mod survey;
@@ -42,6 +53,8 @@ pub(super) fn run(verb: &SrpTargets) -> Outcome {
     for lid in lids {
         let port = Lid::new(lid).map_err(|error| Failure::usage(error.to_string()))?;
         client.turn_to(port, verb.sl.map(Sl::from_low_bits));
+        // Requests to one unit follow each other quickly, and a late reply must not count for the
+        // next one.
         let mut transaction = u64::from(std::process::id()) << 16;
         let unit = survey(lid, verb.all, &mut |request| {
             let mut request = *request;
@@ -59,6 +72,9 @@ pub(super) fn run(verb: &SrpTargets) -> Outcome {
 }
 
 /// Whoever did not answer is told; it is a failure where nobody did.
+///
+/// A target that is silent does not hide the others: it is a warning as long as one of them
+/// answered.
 fn told(units: &[Unit], mut silent: Vec<(u16, Failure)>) -> Outcome {
     if units.is_empty()
         && let Some((lid, failure)) = silent.pop()
@@ -94,6 +110,7 @@ fn managed_ports(way: &Way) -> Outcome<Vec<u16>> {
         .filter(|lid| *lid != 0)
         .collect();
     lids.sort_unstable();
+    // A switch has a record for each of its ports, with one LID.
     lids.dedup();
     match lids.is_empty() {
         true => Err(Failure::refused(format!(

@@ -1,4 +1,9 @@
 //! What to do about a prediction, in a sentence or two.
+//!
+//! Three causes are told apart, as their cures differ: tiers that repeat the choice of the tier
+//! below (polarised: no label helps, the switches must differ), labels that collide more than
+//! chance, and too few flows for the ways (more QPs). What helps is taken from simulations with
+//! that one thing changed, not from rules. A gain below what trials scatter by is not advised.
 
 use sa_entropy::job::{Fabric, Job, Seeds};
 use sa_entropy::predict::Prediction;
@@ -19,6 +24,9 @@ pub(super) struct Case<'a> {
 }
 
 /// What to do. Shape: never empty.
+///
+/// Polarisation comes first: where the worst tier is polarised, figures for other labels say
+/// nothing.
 pub(super) fn of(case: &Case<'_>) -> Vec<String> {
     let polarised = polarised(case);
     let mut all = Vec::new();
@@ -47,9 +55,12 @@ pub(super) fn polarised(case: &Case<'_>) -> Vec<usize> {
         .zip(&case.chosen.flows_per_switch)
         .zip(&case.fabric.ways);
     let is_polarised = |((tier, flows), ways): &((&sa_entropy::one_pair::Balances, &f64), &u32)| {
+        // Expected share of `ways` that `flows` balls hit: 1 - (1 - 1/w)^f. Below 0.6 of that is no
+        // accident.
         let chance = 1.0 - (1.0 - 1.0 / f64::from(**ways)).powf(**flows);
         **ways > 1 && tier.used.mean() < 0.6 * chance
     };
+    // The first tier has nothing below it that could have chosen for it.
     let tiers = tiers.enumerate().skip(1);
     tiers
         .filter(|(_, tier)| is_polarised(tier))
@@ -57,6 +68,7 @@ pub(super) fn polarised(case: &Case<'_>) -> Vec<usize> {
         .collect()
 }
 
+/// By hash and seeds: a linear hash with another seed permutes the ways and keeps what collides.
 fn polarisation(case: &Case<'_>, tier: usize) -> String {
     let used = case
         .chosen
@@ -98,6 +110,7 @@ fn labels(case: &Case<'_>, busiest: f64) -> Option<String> {
             "All QPs of a pair have one source port, so that their flows share one path: have the stack set a label for each; {best} gives {value:.2} in place of {busiest:.2}."
         ));
     }
+    // Trials scatter by some per cent: less is not worth a change.
     (best != case.method && value < 0.93 * busiest).then(|| match best {
         Method::Assigned { .. } | Method::Greedy { .. } => format!(
             "Other labels: {best} brings the busiest link from {busiest:.2} to {value:.2} times the mean; `sapphire roce-entropy suggest` with the same options makes them."

@@ -1,4 +1,10 @@
 //! `check`: judges the UDP source ports that were seen.
+//!
+//! Two kinds of files lead to the same list of [`Seen`]: a capture has hosts and QPs, counters of a
+//! switch or host have ports and numbers only. Findings use what is there: alarms about a single
+//! host need the capture.
+//!
+//! The exit status is for monitoring: 3 for an alarm, or for a limit of the caller's own.
 
 mod counters;
 mod findings;
@@ -42,6 +48,8 @@ pub(crate) struct Check {
 }
 
 /// A flow, or a port of which no more is known.
+///
+/// From counters, `hosts` and `qpn` are None, and a flow stands for a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Seen {
     hosts: Option<(Address, Address)>,
@@ -89,6 +97,7 @@ pub(super) fn run(verb: &Check) -> Outcome {
     verdict(verb, &findings)
 }
 
+/// All reasons, alarms by their codes, so that one call shows what to look at.
 fn verdict(verb: &Check, findings: &Findings) -> Outcome {
     let mut reasons: Vec<String> = findings
         .alarms

@@ -1,4 +1,15 @@
 //! `decode`: from labels, ports, QPNs to each other.
+//!
+//! Forwards a formula gives a label from QPNs or CM ports; backwards a port has 64 labels (20 bits
+//! folded into 14), so that the inputs are needed to say which formula it was. With both, each
+//! formula is marked `fits` or `no`: that is how one learns what a stack does.
+//!
+//! ```text
+//! sapphire roce-entropy decode --port 0xc5a1 --qpn 0x48,0x49
+//! ```
+//!
+//! Wrong formulas are in the table on purpose: a 32-bit product and swapped ports are mistakes that
+//! drivers make.
 
 use clap::Args;
 use sa_entropy::method::qpn_label_u32;
@@ -37,6 +48,7 @@ pub(crate) struct Decode {
     json: bool,
 }
 
+/// `applies` is None where nothing was given to compare with.
 #[derive(Debug, Serialize)]
 struct Formula {
     formula: &'static str,
@@ -95,6 +107,7 @@ pub(super) fn run(verb: &Decode) -> Outcome {
     verdict(&decoded)
 }
 
+/// Name, what it is about, and the label; only for inputs that were given.
 fn formulas(verb: &Decode) -> Vec<(&'static str, &'static str, FlowLabel)> {
     let mut all = Vec::new();
     if let Some((local, remote)) = verb.qpn {
@@ -170,6 +183,7 @@ fn print(decoded: &Decoded) {
     }
 }
 
+/// Refused only where there was something to compare with and nothing fitted.
 fn verdict(decoded: &Decoded) -> Outcome {
     let asked = decoded.formulas.iter().any(|it| it.applies.is_some());
     let found = decoded.formulas.iter().any(|it| it.applies == Some(true));
@@ -185,11 +199,13 @@ fn label(word: &str) -> Result<FlowLabel, Wrong> {
     FlowLabel::new(number(word)?).map_err(Wrong::of)
 }
 
+/// Errors: not in 49152 to 65535, where no label leads.
 fn port(word: &str) -> Result<SourcePort, Wrong> {
     let raw = u16::try_from(number(word)?).map_err(|_| Wrong::from("a port has 16 bits"))?;
     SourcePort::new(raw).map_err(Wrong::of)
 }
 
+/// `LOCAL,REMOTE` or `S,D`.
 fn two(word: &str) -> Result<(u32, u32), Wrong> {
     let (one, other) = word
         .split_once(',')

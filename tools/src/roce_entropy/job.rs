@@ -1,4 +1,8 @@
 //! Options that say what runs, and on what.
+//!
+//! Shared by `predict` and `suggest`, so that both speak of the same flows: a table that `suggest`
+//! made is judged by `predict` with the same options. Options are checked here and not in
+//! `sa-entropy`, since what is too large depends on how long a person waits.
 
 mod hosts;
 
@@ -94,6 +98,8 @@ enum TierSeeds {
 }
 
 /// A job with the names of its hosts.
+///
+/// `names` by the index of the host in the job.
 pub(super) struct NamedJob {
     pub(super) names: Vec<String>,
     pub(super) job: Job,
@@ -140,6 +146,7 @@ impl FabricArgs {
         }
         let below = self.hosts_per_leaf;
         let hosts_per_leaf = below.unwrap_or_else(|| (job.host_count() / 2).clamp(1, 16));
+        // Such a job has no flow that a switch chooses a way for.
         if job.host_count() <= hosts_per_leaf {
             return Err(Failure::usage(format!(
                 "--hosts-per-leaf {hosts_per_leaf}: all {} hosts are below one leaf, where no flow has a choice",
@@ -159,6 +166,7 @@ impl FabricArgs {
         })
     }
 
+    /// A known word or a table in a file. Errors: no such file, or a line of it is wrong.
     fn hash(&self) -> Outcome<HashKind> {
         if let Some(kind) = named_hash(&self.hash) {
             return Ok(kind);
@@ -209,6 +217,7 @@ pub(super) fn read_text(path: &Path) -> Outcome<String> {
     intake::read_text(Kind::Recording, path).map_err(Failure::failed)
 }
 
+/// `aligned:N` starts at N as well, since a driver that aligns skips QP 0.
 fn qpns(word: &str) -> Result<QpnUse, Wrong> {
     let step = |step: &str| step.parse().ok().filter(|step| (1..1 << 20).contains(step));
     let parsed = match word.split_once(':') {
@@ -237,4 +246,5 @@ fn ports(word: &str) -> Result<PortUse, Wrong> {
     }
 }
 
+/// Every trial goes through all flows, and `suggest` keeps a label for each.
 const MOST_FLOWS: u32 = 10_000_000;

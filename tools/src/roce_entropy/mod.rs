@@ -1,4 +1,17 @@
 //! `sapphire roce-entropy`: how RoCE v2 flows spread over equal paths, and what to do about it.
+//!
+//! RoCE v2 puts the flow label of a queue pair into the UDP source port, the one field by which
+//! switches tell the flows of two hosts apart. Whether a job uses its links is decided by these 14
+//! bits:
+//!
+//! ```text
+//! QPNs, CM ports or an application -> flow label (20 bits) -> source port 49152..65535 -> hash -> way
+//!              decode, replay              suggest                   check                 predict
+//! ```
+//!
+//! The formulas and switches are in `sa-entropy` and `sa_wire`; the verbs turn options into its
+//! types and figures into advice. None of them needs a fabric file or a running SA: an Ethernet
+//! fabric is described by a few numbers (`--ways 16,8`).
 
 mod advice;
 mod check;
@@ -38,6 +51,8 @@ pub(crate) fn run(verb: &RoceEntropy) -> Outcome {
 }
 
 /// A number, decimal or with 0x.
+///
+/// Errors: another word, or more than 32 bits.
 fn number(word: &str) -> Result<u32, Wrong> {
     let parsed = match word.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16),

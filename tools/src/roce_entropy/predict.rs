@@ -1,4 +1,12 @@
 //! `predict`: how evenly a job's flows will lie.
+//!
+//! One call makes a dozen simulations with the same seed: the labels asked for, all that compare
+//! with them, and the same with twice and four times the QPs. Only so can the advice say what
+//! another choice would bring, with the same hosts and the same draws.
+//!
+//! The figures of a tier: `used`, the share of its links that carry any flow, and `busiest/mean`,
+//! how much longer the job takes than with even links. The mean over trials, its median and its
+//! 95th percentile are shown: a job is started once, and meets one draw.
 
 use clap::Args;
 use sa_entropy::Method;
@@ -45,10 +53,13 @@ pub(super) fn run(verb: &Predict) -> Outcome {
     let fabric = verb.fabric.fabric(&job)?;
     let trials = verb
         .trials
+        // About a second in all; five trials at least, else percentiles mean nothing.
         .unwrap_or_else(|| (400_000 / job.flows().max(1)).clamp(5, 500));
     let predicted =
         |job: &Job, fabric: &Fabric, method| predict(job, fabric, method, trials, verb.job.seed);
     let method = verb.method.unwrap_or(match job.pattern {
+        // Services are reached through the CM, whose label counts then; other jobs exchange QPNs by
+        // themselves.
         Pattern::Service => Method::CmShipped,
         _ => Method::QpnProduct,
     });
@@ -101,6 +112,7 @@ pub(super) fn run(verb: &Predict) -> Outcome {
     }
 }
 
+/// What both forms of output need.
 struct Shown<'a> {
     case: Case<'a>,
     trials: u32,
@@ -302,6 +314,7 @@ impl Summary {
     }
 }
 
+/// None where no tier has a flow.
 fn worst_tier(of: &Prediction) -> Option<&sa_entropy::one_pair::Balances> {
     of.worst().and_then(|(tier, _)| of.tiers.get(tier))
 }

@@ -1,4 +1,13 @@
 //! `replay`: recorded vectors through the formulas.
+//!
+//! The vectors were recorded from real stacks: inputs, the label, the source port, and for some the
+//! result of a known mistake. A formula here that was changed by accident fails on them. For
+//! example
+//!
+//! ```text
+//! {"format": 1, "vectors": [{"id": "..", "kind": "qpn-to-label", "local_qpn": 72, "remote_qpn": 73,
+//!                            "flow_label": .., "sport": ..}]}
+//! ```
 
 use std::path::PathBuf;
 
@@ -28,6 +37,8 @@ struct Vectors {
 }
 
 /// A vector: what goes in, and what was recorded to come out.
+///
+/// Which of the members are there depends on `kind`.
 #[derive(Debug, Deserialize)]
 struct Vector {
     id: String,
@@ -65,6 +76,7 @@ pub(super) fn run(verb: &Replay) -> Outcome {
         };
         Failure::failed_at(&verb.file, at, error)
     })?;
+    // Another format may use the same names for other things.
     if vectors.format != 1 {
         let text = format!("expected format 1, found {}", vectors.format);
         return Err(Failure::failed_in(&verb.file, text));
@@ -97,6 +109,8 @@ pub(super) fn run(verb: &Replay) -> Outcome {
 }
 
 /// What the formulas give.
+///
+/// `others` are results of known mistakes, compared where the vector has them.
 struct Replayed {
     flow_label: u32,
     sport: u16,
@@ -182,6 +196,7 @@ impl Vector {
     }
 }
 
+/// Errors: the vector lacks what its kind needs.
 fn given<T>(name: &str, value: Option<T>) -> Result<T, Wrong> {
     value.ok_or_else(|| Wrong::from(format!("expected a number `{name}`")))
 }

@@ -1,4 +1,15 @@
 //! `suggest`: flow labels for a job.
+//!
+//! Three ways, by what is known of the switches:
+//!
+//! ```text
+//! assigned  linear hash      consecutive ports of a pair fall on different ways, whatever the seed
+//! greedy    known table      each QP takes the best of some random labels, in one plan for the job
+//! fmix64    unknown          each host computes its own from addresses and index, without a table
+//! ```
+//!
+//! A label belongs to a connection, so both ends must come to the same: hence pairs are sorted by
+//! address before anything is computed from them.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -80,6 +91,7 @@ pub(super) fn run(verb: &Suggest) -> Outcome {
     output::stream(|out| write(out, verb, &named, &planned))
 }
 
+/// Errors: another method; a label of more than 20 bits; 0, which means "none" on the wire.
 fn start(verb: &Suggest, method: Method) -> Outcome<Option<SourcePort>> {
     let Some(raw) = verb.start_label else {
         return Ok(None);
@@ -102,6 +114,7 @@ fn start(verb: &Suggest, method: Method) -> Outcome<Option<SourcePort>> {
 /// Two hosts, the lesser address first.
 type Pair = [Address; 2];
 
+/// Labels of each pair that talks, in the order of the pattern.
 fn per_pair(named: &NamedJob, labels: impl Fn(Pair) -> Vec<FlowLabel>) -> Vec<Planned> {
     let mut planned = Vec::new();
     let hosts = &named.job.hosts;
@@ -148,6 +161,9 @@ fn assigned(pair: Pair, step: u16, start: Option<SourcePort>, qps: u32) -> Vec<F
 }
 
 /// Ports do not repeat within a pair.
+///
+/// At most 16,384 QPs, as there are so many ports; another try sets bits 32 and up, so that it
+/// never meets the first try of another index.
 fn mixed(pair: Pair, qps: u32) -> Vec<FlowLabel> {
     let mut seen = BTreeSet::new();
     let mut labels = Vec::new();
@@ -160,6 +176,7 @@ fn mixed(pair: Pair, qps: u32) -> Vec<FlowLabel> {
     labels
 }
 
+/// 64 bits from both addresses, the same for either end. Total, no table.
 fn mixed_pair(pair: Pair) -> u64 {
     let mix = |seed, byte: &u8| fmix64(seed ^ u64::from(*byte));
     let bytes = pair.iter().flat_map(|address| address.bytes());
@@ -184,6 +201,7 @@ impl Document for Line<'_> {
     const SCHEMA: &'static str = "sapphire.roce-entropy-suggest/1";
 }
 
+/// A line per label, as a stream: a table may have millions of them.
 fn write(
     out: &mut impl Write,
     verb: &Suggest,

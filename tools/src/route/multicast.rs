@@ -1,4 +1,12 @@
 //! Multicast tables for the groups of a file, and whether they close a credit loop.
+//!
+//! Three sources, by the engine: torus-2QoS has a spanning tree, from which the tables of given
+//! groups follow; the engine `files` has the tables that were dumped (`opensm.mcfdbs`); other
+//! engines make no tree, and groups are refused there.
+//!
+//! The question for the proof is the whole: a tree alone cannot close a circle, and unicast was
+//! proved before, but packets of both wait for the same buffers. So the dependencies of the trees
+//! are added to those of unicast, and circles are looked for in the sum.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -39,6 +47,7 @@ impl Multicast {
         let groups = known.unwrap_or_default();
         let start = Instant::now();
         // A loop of the unicast routes alone is reported as such.
+        // Otherwise every group would be reported for a loop that is there without it.
         let is_sound = compiled.proof.credit_loop.is_none() && !tables.is_empty();
         let credit_loop = is_sound
             .then(|| credit_loop(parts, &groups, &tables))
@@ -53,6 +62,8 @@ impl Multicast {
         Ok(multicast)
     }
 
+    /// Warnings that need both proofs: that of the compiler takes members everywhere, this one
+    /// takes the groups as given. The words differ by which of the two found a loop.
     fn note(&mut self, compiled: &Compiled, groups: &Groups) {
         let parts = &compiled.parts;
         if parts.routes.torus().is_some() {
@@ -93,6 +104,7 @@ impl Multicast {
     }
 }
 
+/// Errors: the file cannot be read; a line is none of a group.
 fn read(file: &Path, parts: &FabricState) -> Outcome<Groups> {
     let input = Input {
         bytes: or_fail(intake::read(Kind::Dump, file))?,
@@ -127,6 +139,7 @@ fn tables(
     }
 }
 
+/// One graph for all requesters, then the groups on top. None where the sum has no circle.
 fn credit_loop(
     parts: &FabricState,
     groups: &Groups,

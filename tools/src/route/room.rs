@@ -1,4 +1,8 @@
 //! Whether there is room for the tables.
+//!
+//! Tables of large fabrics are larger than one expects: psl grows with the square of the hosts. So
+//! their size is estimated before the first byte, and compared with the free space and with what
+//! nobody asks for by accident.
 
 use std::path::Path;
 
@@ -10,6 +14,9 @@ use crate::json::Pairs;
 const MOST: u64 = 4 << 30;
 
 /// Why the tables should not be written. None where nothing is against it.
+///
+/// Too large for the disk is said before too large at all: the first is no matter of taste. Free
+/// space that cannot be learnt is taken as enough.
 pub(super) fn lacks(directory: &Path, estimate: &Estimate) -> Option<String> {
     let total = estimate.total();
     let free = export::free_space(directory);

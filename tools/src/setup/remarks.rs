@@ -1,4 +1,8 @@
 //! What is wrong with the scopes of a policy, told to people.
+//!
+//! Reading a policy already says that scopes do nothing, since with OpenSM's tables they do not.
+//! Where this verb applies them that is wrong, and errors in scopes would come twice: once from
+//! reading, once from [`of_scopes`], with ports and tables. So the former are taken out.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -20,6 +24,7 @@ pub(super) fn of_others(said: &[Remark], policy: Option<&Policy>, file: &Path) -
     let mut left_out: HashSet<Remark> = told.collect();
     let without_effect = notes(policy).into_iter();
     let without_effect = without_effect.filter(|note| note.kind == NoteKind::SetupWithoutEffect);
+    // Whole remarks are compared, with their places: the same words about another scope stay.
     left_out.extend(without_effect.map(|note| remark_of_note(file, &note)));
     let others = said.iter().filter(|remark| !left_out.contains(*remark));
     others.cloned().collect()

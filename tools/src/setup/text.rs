@@ -1,4 +1,19 @@
 //! Tables for people: equal ones once, with the ports that have them.
+//!
+//! A fabric of a thousand switches has some hundred thousand rows and a handful of different
+//! tables. Two lists are printed, each with a line per different table:
+//!
+//! ```text
+//! VL arbitration ...
+//! where             ports  limit  high priority  low priority  which
+//! switch to host    128    0      0:1            none          S0_0_0 1,2; S1_0_0 1; 7 more nodes
+//!
+//! SL to VL, the VL of SL 0 to 15
+//! where             VLs                                              tables  for example
+//! ```
+//!
+//! Groups are kept in a plain list and searched from its front: there are few, and the first is by
+//! far the most frequent. A column for the origin is there only where a scope gave some table.
 
 use std::io::{self, Write};
 
@@ -37,6 +52,9 @@ pub(super) fn write(
 }
 
 /// Ports with the same VL arbitration.
+///
+/// All of it counts for being the same, the origin too: two equal tables of different scopes are
+/// different decisions.
 struct Arbitration {
     place: PortUse,
     source: TableSource,
@@ -47,6 +65,8 @@ struct Arbitration {
 }
 
 /// Tables from SL to VL that are the same, on ports of a kind.
+///
+/// Only counted, with one example: a row per pair of ports would be as long as the input.
 struct Mapping {
     place: PortUse,
     source: TableSource,
@@ -93,6 +113,7 @@ fn add_mapping(groups: &mut Vec<Mapping>, port: &PortTables, row: &SlToVlRow) {
     }
 }
 
+/// Columns are as wide as their longest cell, the last one open.
 fn write_arbitration(
     out: &mut impl Write,
     parts: &FabricState,
@@ -134,6 +155,7 @@ fn write_arbitration(
     Ok(())
 }
 
+/// Puts a column at the end: its head on the first row, a cell on each of the others.
 fn add_column(rows: &mut [Vec<String>], head: &str, cells: impl Iterator<Item = String>) {
     let cells = std::iter::once(head.to_owned()).chain(cells);
     for (row, cell) in rows.iter_mut().zip(cells) {
@@ -187,6 +209,7 @@ fn write_mappings(
     Ok(())
 }
 
+/// Where a table comes from: a scope by its line in the policy.
 fn source(source: TableSource) -> String {
     match source {
         TableSource::Options => "opensm.conf".to_owned(),
@@ -195,6 +218,7 @@ fn source(source: TableSource) -> String {
     }
 }
 
+/// By what is at the other end, since that is what decides on the tables of a torus.
 const fn kind(place: PortUse) -> &'static str {
     match place {
         PortUse::Switch => "between switches",
@@ -205,6 +229,7 @@ const fn kind(place: PortUse) -> &'static str {
     }
 }
 
+/// Entries of weight 0 are skipped by hardware, and so here.
 fn entries(table: &[VlArbEntry]) -> String {
     let weighty = table.iter().filter(|entry| entry.weight > 0);
     let words: Vec<_> = weighty
@@ -217,6 +242,8 @@ fn entries(table: &[VlArbEntry]) -> String {
 }
 
 /// Nodes that are named with their ports.
+///
+/// More would make lines that no terminal holds.
 const NAMED: usize = 3;
 
 /// The ports, by node: `S0_0_0 1,2; S1_0_0 1; 7 more nodes`.
@@ -234,6 +261,7 @@ fn names(parts: &FabricState, ports: &[PortRef]) -> String {
             Some(format!("{} {}", node.name(), numbers.join(",")))
         })
         .collect();
+    // Says that something is left out, and how much.
     match nodes.len().saturating_sub(NAMED) {
         0 => {}
         more => words.push(format!("{more} more nodes")),

@@ -1,4 +1,16 @@
 //! What differs between a fabric and the same fabric with failures.
+//!
+//! Ports have other indices in the damaged fabric, so that switches are matched by GUID and entries
+//! by LID. Three comparisons, by cost:
+//!
+//! ```text
+//! hosts cut off    per node
+//! entries          switches x LIDs in use
+//! SLs              pairs of switches, times a path_sl each; lists only then go to hosts
+//! ```
+//!
+//! SLs are compared as requests of the first QoS level get them: an application that asked before
+//! the failure holds that SL in its connections.
 
 use std::collections::HashMap;
 
@@ -9,6 +21,8 @@ use sa_fabric::subnet::Subnet;
 use sa_wire::{Guid, Lid, NodeType, Sl};
 
 /// Most pairs that a list holds.
+///
+/// Lists of a large failure would be longer than the fabric; numbers beside them count all.
 const LISTED: usize = 1000;
 
 /// What differs.
@@ -81,11 +95,14 @@ impl Difference {
         }
     }
 
+    /// Only LIDs that are still in use: an entry for a host that is gone changes nothing for
+    /// anybody.
     fn compare_entries(&mut self, before: &FabricState, after: &FabricState) {
         let ends = after.topology.end_ports.iter();
         let lids: Vec<usize> = ends.flat_map(EndPort::lids).map(Lid::index).collect();
         for (old, new) in common_switches(before, after) {
             let (was, is) = (before.routes.lft(old), after.routes.lft(new));
+            // A LID that one of the tables does not reach differs from one that it has.
             let differ = |lid: &&usize| was.get(**lid) != is.get(**lid);
             let changed = lids.iter().filter(differ).count();
             self.entries += changed as u64;
@@ -106,12 +123,15 @@ fn common_switches(before: &FabricState, after: &FabricState) -> Vec<(SwitchIx, 
         .collect()
 }
 
+/// By ports: a host that loses both of its ports is named twice.
 fn cut_off(before: &Subnet, after: &Subnet) -> Vec<String> {
     let gone = before.cut_off(after);
     gone.map(|node| node.description.clone()).collect()
 }
 
 /// Lost pairs of hosts among those that the check lists.
+///
+/// By base LIDs, so that a pair with several paths is named once.
 pub(crate) fn lost(after: &Compiled) -> Vec<(String, String)> {
     let parts = &after.parts;
     let is_host = |end: EndPortIx| parts.topology.end_port(end).node_type != NodeType::Switch;

@@ -1,4 +1,17 @@
 //! `sapphire simulate`: what would be if parts of a fabric failed.
+//!
+//! The fabric is compiled twice, whole and damaged, and the results are compared. The second one is
+//! compiled *after* the first, as the daemon reroutes: the engine sees the tables that are in
+//! force, and where it refuses the damaged fabric these stay, which is what OpenSM does.
+//!
+//! ```text
+//! whole fabric   -> compile        -> before
+//! - failed parts -> compile after  -> after  -> Difference -> lists, exit status
+//! ```
+//!
+//! Exit status 3 says that the failure hurts: a pair is lost, an SL changes (connections that are
+//! up keep the old one), a credit loop appears, or the engine refuses. Hosts that are cut off do
+//! not count: they are what was asked for.
 
 pub(crate) mod compare;
 
@@ -43,6 +56,7 @@ pub(crate) fn run(verb: &Simulate) -> Outcome {
     };
     let before = compile(Vec::new(), None)?;
     let after = compile(failed.clone(), Some(&before))?;
+    // What was wrong before the failure is not news.
     let is_new = |warning: &&Remark| !before.warnings.contains(warning);
     let told: Vec<Remark> = after.warnings.iter().filter(is_new).cloned().collect();
     warn(&told);
@@ -55,6 +69,7 @@ pub(crate) fn run(verb: &Simulate) -> Outcome {
     judge(&after, &difference)
 }
 
+/// All reasons in one line, not only the first.
 fn judge(after: &Compiled, difference: &Difference) -> Outcome {
     let found = [
         (
@@ -80,6 +95,7 @@ fn judge(after: &Compiled, difference: &Difference) -> Outcome {
     }
 }
 
+/// The first 20 of each list; `--json` has them as far as [`compare`] lists them.
 fn print(failed: &[String], after: &Compiled, difference: &Difference) {
     outln!("failed           {}", failed.join(" "));
     for change in &after.changes {
@@ -121,6 +137,7 @@ fn print(failed: &[String], after: &Compiled, difference: &Difference) {
     outln!("build_ms         {:.2}", ms(after.timings.build));
 }
 
+/// A number, and the first few names.
 fn counted(names: &[String]) -> String {
     match names {
         [] => "0".to_owned(),
@@ -139,6 +156,8 @@ fn in_words(after: &Compiled, found: Option<&routing::proof::CreditLoop>) -> Str
 }
 
 /// What would be.
+///
+/// Lists are cut at a thousand, the numbers beside them are not.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
     /// As they were named.

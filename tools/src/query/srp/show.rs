@@ -1,4 +1,9 @@
 //! What was found, for people, machines and policies.
+//!
+//! Three readers: a person sees the tree of units, controllers and services; a program gets a line
+//! of JSON per unit; and a policy's author gets the ids of all SRP services, once as a rule's
+//! `service-id` and once as a line for a file of names. The last part has every id once and in
+//! order, since targets with several ports report the same controllers at each.
 
 use std::collections::BTreeSet;
 
@@ -96,6 +101,8 @@ fn print_controller(controller: &survey::Controller) {
 }
 
 /// Ready to paste: the ids in a rule, and as a name.
+///
+/// Prints nothing where there is no SRP service: an empty rule would match all requests.
 fn print_for_policy(units: &[Unit]) {
     let controllers = units.iter().flat_map(|unit| &unit.controllers);
     let services = controllers

@@ -1,4 +1,11 @@
 //! Asks an I/O unit for its controllers, and these for their services.
+//!
+//! The walk is IOUnitInfo, then for each installed slot its controller profile, then its service
+//! entries, four at a time. It is given the way to ask as a function, so that tests walk a unit
+//! that is a table.
+//!
+//! A unit may change while it is walked; `change_id` counts that and is shown, not acted upon:
+//! whoever sees it move asks again.
 
 use sa_wire::device_management::{
     Attribute, ControllerProfile, DeviceMad, ENTRIES_AT_ONCE, IoUnitInfo, NO_CONTROLLER,
@@ -62,6 +69,7 @@ pub(super) fn survey(lid: u16, all: bool, ask: &mut Ask<'_>) -> Outcome<Unit> {
     })
 }
 
+/// The services of one controller. Entries with an empty name are places that are not used.
 fn controller(
     slot: u8,
     profile: &ControllerProfile,
@@ -71,6 +79,7 @@ fn controller(
     let mut services = Vec::new();
     let count = profile.service_entries;
     for first in (0..count).step_by(usize::from(ENTRIES_AT_ONCE)) {
+        // No unit is asked for entries that it does not have.
         let last = first.saturating_add(ENTRIES_AT_ONCE - 1).min(count - 1);
         let attribute = Attribute::ServiceEntries { slot, first, last };
         let entries: Option<[u8; 192]> = get(ask, attribute)?;
@@ -101,6 +110,8 @@ fn words(text: &[u8]) -> String {
 }
 
 /// An attribute; none where the unit has no such controller.
+///
+/// Errors: the reply is not of this attribute, or has a status other than "no such controller".
 fn get<T: FromBytes>(ask: &mut Ask<'_>, attribute: Attribute) -> Outcome<Option<T>> {
     let reply = ask(&DeviceMad::get(attribute))?;
     let answer = DeviceMad::answer(&reply)

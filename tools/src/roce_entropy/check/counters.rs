@@ -1,4 +1,12 @@
 //! Counters of source ports as text.
+//!
+//! For those who have no capture: a switch's or a host's counters by UDP source port. For example
+//!
+//! ```text
+//! port,count        # a heading is skipped
+//! 49152 1200
+//! 49664, 980
+//! ```
 
 use std::collections::BTreeMap;
 

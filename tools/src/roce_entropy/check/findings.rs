@@ -1,4 +1,11 @@
 //! What source ports that were seen say.
+//!
+//! Worked example: 1024 flows whose QPNs count up have 1024 different ports, entropy 10 of at most
+//! 10 bits. Behind a switch that chose with CRC32C over 16 ways, one link carries 64 of them; their
+//! ports have 4 free bits less, and the next switch with the same hash has one way for all of them.
+//!
+//! Alarms are for what is wrong beyond chance: small samples give none, since a dozen ports may be
+//! even, or lack a bit, by accident.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +26,9 @@ pub(super) struct Way {
 }
 
 /// What is to be said.
+///
+/// `bits` is about flows: each counts once. `packet_bits` weighs by packets: one elephant among
+/// many flows shows there.
 #[derive(Debug, Serialize)]
 pub(super) struct Findings {
     /// By hosts, source port and destination QP, as far as known.
@@ -44,6 +54,8 @@ impl Document for Findings {
 }
 
 /// How flows would lie on ways.
+///
+/// `used` far below `chance` means that the hash has been used on these flows before.
 #[derive(Debug, Serialize)]
 pub(super) struct Lie {
     pub(super) hash: String,
@@ -185,6 +197,7 @@ fn foreign(seen: &[Seen]) -> Option<Alarm> {
     })
 }
 
+/// Linux's `connect` gives even ports; the CM hands them on into the label.
 fn even(ports: &BTreeMap<u16, u64>) -> Option<Alarm> {
     let is_even = |port: &u16| port.is_multiple_of(2);
     (ports.len() >= FEW && ports.keys().all(is_even)).then(|| Alarm {
@@ -220,6 +233,8 @@ fn is_stepped(ports: &[u16]) -> bool {
                 .map_or(0, |(high, low)| high - low)
         })
         .collect();
+    // The more ports there are, the fewer different gaps random ones have: the bound falls with
+    // them.
     let most = match ports.len() {
         ..=512 => 32,
         513..4096 => 8,
@@ -228,6 +243,8 @@ fn is_stepped(ports: &[u16]) -> bool {
     gaps.len() <= most
 }
 
+/// As in the advice of `predict`, less than 0.6 of chance; below two expected ways that says
+/// nothing.
 fn polarised(lie: &Lie) -> Option<Alarm> {
     let used = f64::from(lie.used);
     (lie.chance >= 2.0 && used < 0.6 * lie.chance).then(|| Alarm {
@@ -268,6 +285,8 @@ fn lie(seen: &[Seen], way: &Way) -> Lie {
 }
 
 /// Units: bits.
+///
+/// Shannon's, over shares of the total. `abs` since a single share gives -0.
 fn entropy<'a>(counts: impl Iterator<Item = &'a u64> + Clone) -> f64 {
     let total = real(counts.clone().sum());
     let of = |count: &u64| {

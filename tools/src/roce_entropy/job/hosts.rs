@@ -1,4 +1,12 @@
 //! Hosts of a job.
+//!
+//! Names are for output only; addresses go into the switches' hash. A file is read so:
+//!
+//! ```text
+//! node1                    # 10.0.0.1: by its place
+//! node2 192.168.7.2
+//! fe80::1                  # an address is its own name
+//! ```
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -40,6 +48,7 @@ pub(super) fn read(path: &Path) -> Outcome<Vec<Host>> {
     parse(path, &text)
 }
 
+/// A name that comes twice is an error: in the table of labels nobody could tell the two apart.
 fn parse(path: &Path, text: &str) -> Outcome<Vec<Host>> {
     let mut hosts = Vec::new();
     let mut lines = BTreeMap::new();
@@ -97,6 +106,7 @@ const fn octets(address: IpAddr) -> Address {
     }
 }
 
+/// 10.0.0.1 for the first; it wraps only behind what a job may have.
 const fn default_address(nth: u32) -> Address {
     Address::v4(0x0a00_0001_u32.wrapping_add(nth))
 }
