@@ -1,4 +1,12 @@
 //! As fast as it goes: always as many requests in flight as the ring holds.
+//!
+//! The client and the worker are always busy, so that this gives the most that a ring can carry,
+//! and CPU time per query at full batches. It says nothing about latency: a request waits behind
+//! all those before it, and how many these are is the client's own choice.
+//!
+//! A request that is sent while a new snapshot goes into service may be answered by the old one or
+//! by the new one. So with each goes the oldest generation that may answer it, noted when it was
+//! sent; the newest is read when the reply is here.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::VecDeque;
@@ -11,6 +19,8 @@ use crate::pace::PATIENCE;
 use crate::pool::{Generations, Pool};
 
 /// The asking side of a ring. Shape: as [`RingClient`]'s.
+///
+/// A trait, so that another asking side than a worker's ring can be put behind the loop.
 pub trait Asking {
     /// Free slots to write requests into, at most `wanted`.
     fn claim(&mut self, wanted: usize) -> &mut [Slot];
@@ -47,6 +57,8 @@ impl Asking for RingClient {
 }
 
 /// A closed loop over one ring.
+///
+/// Lives for one run; the ring and its worker outlive it.
 pub struct ClosedLoop<'a, C = RingClient> {
     client: &'a mut C,
     pool: &'a Pool,
@@ -89,6 +101,7 @@ pub struct Seen {
 }
 
 impl ClosedReport {
+    /// Adds to the totals and to the generation's own, which is made where it is the first.
     fn count(&mut self, generation: usize, seen: Seen) {
         if self.by_generation.len() <= generation {
             self.by_generation.resize(generation + 1, Seen::default());
@@ -126,6 +139,7 @@ impl<'a, C: Asking> ClosedLoop<'a, C> {
         generations: &'a Generations,
         batch: usize,
     ) -> Self {
+        // Room for more than a ring that is measured holds: growing it would be timed.
         let in_flight = VecDeque::with_capacity(1 << 16);
         let report = ClosedReport::default();
         Self {
@@ -152,6 +166,7 @@ impl<'a, C: Asking> ClosedLoop<'a, C> {
     /// `PATIENCE`).
     pub fn run(mut self, stop: &AtomicBool) -> ClosedReport {
         let start = Instant::now();
+        // Relaxed: the flag only ends the loop, nothing else is read through it.
         while !stop.load(Ordering::Relaxed) && self.sent < self.limit {
             let sent = self.send();
             if self.receive() == 0 && sent == 0 {
@@ -175,6 +190,7 @@ impl<'a, C: Asking> ClosedLoop<'a, C> {
         self.report
     }
 
+    /// Fills what is free, at most a batch. Returns how many went out.
     fn send(&mut self) -> usize {
         let oldest = self.generations.oldest();
         let left = usize::try_from(self.limit - self.sent).unwrap_or(usize::MAX);
@@ -191,6 +207,7 @@ impl<'a, C: Asking> ClosedLoop<'a, C> {
         count
     }
 
+    /// Takes what has come, compares each reply whole, and returns how many there were.
     fn receive(&mut self) -> usize {
         let replies = self.client.replies();
         // Looked at when they are here, not before: a snapshot that came in between may have

@@ -24,6 +24,8 @@ use thiserror::Error;
 use crate::memory::answer_in_place;
 
 /// A snapshot and requests to it.
+///
+/// Two runs of the program read it from files, so that both start from the same bytes.
 pub struct Case {
     /// What answers.
     pub snapshot: Snapshot,
@@ -80,6 +82,7 @@ impl Case {
             bytes.extend_from_slice(&slot.header.lid.get().to_be_bytes());
             bytes.extend_from_slice(&slot.mad);
         }
+        // A line of two numbers: only this program reads it back.
         let [kind, batch] = [
             usize::from(self.is_long).to_string(),
             self.batch.to_string(),
@@ -109,6 +112,7 @@ impl Case {
     /// preparation whatever the number is. Returns the replies.
     pub fn answer(&self, passes: usize) -> u64 {
         let part = self.requests.len() / PASSES;
+        // All of them, whatever `passes` is: copying must cost the same in both runs.
         let mut slots = self.requests.clone();
         let answered = slots
             .get_mut(..part * passes.min(PASSES))
@@ -125,6 +129,7 @@ impl Case {
             answer_in_place(&self.snapshot, batch);
         }
         let lengths = black_box(&*answered).iter().map(|slot| slot.header.length);
+        // One length is enough to use the result; summing all would be counted as answering.
         lengths.take(1).map(u64::from).sum()
     }
 
@@ -204,6 +209,13 @@ fn under_callgrind(directory: &Path, command: &Command) -> Result<Sums, CountErr
 
 /// Names of events in one line of callgrind's file, their sums in another. Source: valgrind's
 /// manual, "Callgrind Format Specification".
+///
+/// For example
+///
+/// ```text
+/// events: Ir Bc Bcm Bi Bim
+/// totals: 71033 11290 812 1024 35
+/// ```
 fn sums_in(text: &str) -> Option<Sums> {
     let line = |heads: [&str; 2]| {
         let rest = |head| text.lines().find_map(move |line| line.strip_prefix(head));
@@ -224,6 +236,7 @@ fn sums_in(text: &str) -> Option<Sums> {
     Some(sums).filter(|sums| sums.instructions > 0)
 }
 
+/// The reverse of what [`Case::write`] put down: two bytes of LID, then the MAD.
 fn slot(bytes: &[u8]) -> Slot {
     let mut slot = Slot::EMPTY;
     slot.header.qpn = 1.into();
@@ -251,7 +264,7 @@ fn io_error(path: &Path, source: io::Error) -> CountError {
     }
 }
 
-/// FabricState of the requests, all of which the longer run answers.
+/// Parts of the requests, all of which the longer run answers.
 pub const PASSES: usize = 3;
 
 /// A requester's LID and a MAD.

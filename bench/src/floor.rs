@@ -1,5 +1,9 @@
 //! How long this machine stops a thread that only reads the clock: no tail latency below that says
 //! anything about the server.
+//!
+//! A virtual machine loses its core for milliseconds at a time, which a p99.9 then shows as the
+//! server's. This is measured before and after each latency, on the core of the client. Below the
+//! longest gap a tail is a property of the machine.
 
 use std::time::{Duration, Instant};
 
@@ -38,6 +42,7 @@ pub fn measure_pause_floor(duration: Duration) -> PauseFloor {
         let now = Instant::now();
         let gap = now.duration_since(last);
         if gap > GAP {
+            // Whatever took the core: an interrupt, another process, the hypervisor.
             floor.gaps += 1;
             floor.longest = floor.longest.max(gap);
             lost += gap;

@@ -3,6 +3,11 @@
 //! A processor's branch predictor learns what 65,536 requests make of the same code when they come
 //! again in the same order. Clients do not do it that favour, so each pass has requests that were
 //! never asked before; the same again are for comparison.
+//!
+//! Drawing is no part of answering, so a pass is drawn whole before it is timed. Expected replies
+//! come from two sources: the slow twin for every 2,048th request, and for the others the fast path
+//! itself, one request at a time. So the batch is compared with the single answer everywhere, and
+//! with the twin often enough that a mistake of both shows.
 
 use sa_answer::{Outcome, answer};
 use sa_compiler::reference::{Reference, Reply};
@@ -47,6 +52,7 @@ impl Passes<'_> {
 }
 
 impl Fresh<'_> {
+    /// A pool of `count` requests that were never drawn before. Errors: the draw's.
     fn pool(&mut self) -> Result<Pool, DecodeError> {
         let mut requests = Vec::with_capacity(self.count);
         let mut expected = Vec::with_capacity(self.count);
@@ -77,6 +83,8 @@ pub fn by_twin(twin: &Reference<'_>, slot: &Slot) -> Expected {
 }
 
 /// What the fast path answers when it is asked this alone, without what it does for many together.
+///
+/// Copies the slot first: the answer is written over the request.
 fn one_by_one(snapshot: &Snapshot, mut slot: Slot) -> Expected {
     match answer(snapshot, &mut slot) {
         Outcome::Answered(length) => {

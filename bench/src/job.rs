@@ -1,4 +1,17 @@
 //! The start of a parallel job: every process asks for the path from its node to each other node.
+//!
+//! When a job starts, MPI on each node asks for the path to every other node, all at once: the
+//! heaviest load that an SA sees. With 1,000 nodes of 64 processes these are 64 million requests of
+//! a million different pairs. They are not drawn but counted up:
+//!
+//! ```text
+//! request n      pair n / processes       source: pair % nodes     destination: the one that many
+//! 0 .. 63        0  (node 0 to 1)         changes fastest          places further
+//! 64 .. 127      1  (node 1 to 2)
+//! ```
+//!
+//! so that neighbouring pairs have different sources, as requests arrive from many nodes at once,
+//! and no table of requests is needed: a template is copied and the ends are written into it.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +28,7 @@ use crate::threads::LineError;
 
 /// The paths that a job asks for.
 ///
-/// Processes ask at the same time, each for one node after the other, so that neighbouring requests
+/// Processes ask at the same time, each for one node after the other, so that neighbouring pairs
 /// have different sources. Request `n` is for pair `n / processes`.
 #[derive(Debug, Clone)]
 pub struct Job {
@@ -80,6 +93,8 @@ impl Job {
     }
 
     /// The request for a pair, below [`Self::pairs`].
+    ///
+    /// For comparing with a twin, pair by pair: `expected` of [`Line::job`] is made from these.
     pub fn request(&self, pair: u64) -> Slot {
         let mut slot = self.template;
         self.write(pair, 0, &mut slot);
@@ -94,6 +109,7 @@ impl Job {
         (self.nodes[at(source)], self.nodes[at(source + away)])
     }
 
+    /// Writes a request over whatever is in the slot, a reply included.
     #[inline]
     fn write(&self, pair: u64, id: u64, slot: &mut Slot) {
         let (source, destination) = self.ends(pair);
@@ -152,6 +168,9 @@ impl Line {
     }
 }
 
+/// The client's side: fills the ring, compares what comes back, and gives up when nothing came for
+/// [`PATIENCE`]. Replies come in the order of requests, so that the n-th reply is for pair n /
+/// processes; its transaction id says whether it is.
 fn ask(client: &mut RingClient, job: &Job, expected: &[Expected], batch: usize) -> JobReport {
     let total = job.queries();
     let (mut sent, mut received) = (0, 0);
@@ -186,6 +205,7 @@ fn ask(client: &mut RingClient, job: &Job, expected: &[Expected], batch: usize) 
         }
         client.release(back);
         if back > 0 {
+            // The clock is read when something came, not in every empty turn.
             last = Instant::now();
         } else if count == 0 {
             if last.elapsed() > PATIENCE {

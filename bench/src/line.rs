@@ -1,4 +1,19 @@
 //! A worker on its core, a client on another, a ring between them.
+//!
+//! Two threads, and a third where there is a slow lane:
+//!
+//! ```text
+//! core 0: client  --requests-->  ring  --requests-->  worker :core 1     (third core: slow lane)
+//!                 <--replies---        <--replies---    |
+//!                                                       follows the publisher's snapshots
+//! ```
+//!
+//! The worker is the daemon's own (`sa_fastpath::worker`), so that what is measured is what serves.
+//! Its thread runs for the length of one measurement; between them nothing spins.
+//!
+//! CPU time per query is told twice: with all turns, and without those that found nothing. A worker
+//! that spins is always busy, so the second is the cost of answering; the first equals it only at
+//! full load. The cost of an empty turn is measured once, when the line is made.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -117,6 +132,8 @@ impl Line {
     }
 
     /// CPU time per query without and with the turns that found nothing. Units: ns.
+    ///
+    /// Where empty turns would take more than all, they count as all: never below 0.
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     pub fn per_query(&self, cpu: Duration, empty: u64, queries: u64) -> (f64, f64) {
         let (all, queries) = (cpu.as_nanos() as f64, queries.max(1) as f64);
@@ -146,11 +163,14 @@ impl Line {
         let (start, before) = (Instant::now(), self.stats().empty);
         let (mut closed, mut worker) = (ClosedReport::default(), Duration::ZERO);
         let mut nulls = Busy::default();
+        // At least one pass, however short the time: a figure of no queries is none.
         while closed.queries == 0 || start.elapsed() < duration {
             passes.next(|pool| {
                 let (seen, cpu) = self.pass(pool, batch)?;
                 worker += cpu;
                 closed.add(&seen);
+                // In turn with the passes that count, so that what disturbs the machine disturbs
+                // both.
                 nulls.add(null.pass(&null_pool(pool), batch)?);
                 Ok::<_, LineError>(())
             })??;
@@ -192,6 +212,8 @@ impl Line {
     }
 
     /// Runs `drive` against the worker on its core. Returns also the CPU time of the worker.
+    ///
+    /// Returns when the worker's thread has ended. Errors: it panicked, or its port failed.
     pub fn with_worker<T>(
         &mut self,
         drive: impl FnOnce(Ends<'_>) -> T,
@@ -229,6 +251,8 @@ impl Line {
 }
 
 /// Sends from the client's core until `meanwhile`, on this thread, is through. Returns both results.
+///
+/// For measurements that do something to the worker meanwhile, such as publishing.
 pub fn closed_loop<T>(
     client: &mut RingClient,
     pool: &Pool,

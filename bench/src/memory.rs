@@ -1,4 +1,16 @@
 //! MAD in, MAD out in memory, without a port.
+//!
+//! No ring and no second thread: the answer path alone, on the calling thread, as the worker calls
+//! it for a batch. Of all figures this one has the least in it besides the code that answers.
+//!
+//! ```text
+//! a round:  write requests   answer (timed: CPU, wall)    compare
+//!           write requests   null records (timed: CPU)
+//!           write requests   answer (timed batch by batch) compare
+//! ```
+//!
+//! Answers overwrite their requests, hence the writing before each. The first round is thrown away:
+//! it brings tables and code into the caches.
 
 use core::hint::black_box;
 use std::time::{Duration, Instant};
@@ -92,6 +104,8 @@ pub fn in_place(
 }
 
 /// A pass of each kind.
+///
+/// Latency has a pass of its own, as reading the clock per batch would be booked as answering.
 fn round(
     snapshot: &Snapshot,
     pool: &Pool,
@@ -124,11 +138,13 @@ fn round(
 fn null_cpu(slots: &mut [Slot], batch: usize) -> Duration {
     let begun = thread_cpu_time();
     for batch in slots.chunks_mut(batch) {
+        // Else the whole pass could be left out by the compiler: nobody reads it.
         null_records(black_box(batch));
     }
     thread_cpu_time() - begun
 }
 
+/// Transaction ids are the places, so that a reply in the wrong slot is seen.
 fn restore(pool: &Pool, slots: &mut [Slot]) {
     for (index, slot) in slots.iter_mut().enumerate() {
         pool.write(index, index as u64, slot);
@@ -147,6 +163,7 @@ pub fn answer_in_place(snapshot: &Snapshot, slots: &mut [Slot]) {
     });
 }
 
+/// A reply of length 0 is right only where silence is expected.
 fn wrong(pool: &Pool, slots: &[Slot]) -> u64 {
     let all = slots.iter().enumerate();
     let is_wrong = |(index, slot): &(usize, &Slot)| match slot.header.length {
@@ -169,12 +186,14 @@ pub fn at_length(
     let mut report = MemoryReport::new()?;
     let mut slots = vec![Slot::EMPTY; pool.requests.len()];
     restore(pool, &mut slots);
+    // Few and long requests would lie in the cache, and their null record would cost nothing.
     let mut nulls: Vec<Slot> = slots.iter().copied().cycle().take(NULL_SLOTS).collect();
     let mut replies: Vec<Option<Vec<u8>>> = Vec::with_capacity(batch);
     let start = Instant::now();
     while start.elapsed() < duration || report.queries == 0 {
         for (nth, batch_of) in slots.chunks(batch).enumerate() {
             let (wall, cpu) = (Instant::now(), thread_cpu_time());
+            // Into memory that is there: freeing and comparing are outside the time.
             replies.extend(batch_of.iter().map(|slot| whole::respond(snapshot, slot)));
             report.cpu += thread_cpu_time() - cpu;
             let wall = wall.elapsed();

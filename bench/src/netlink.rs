@@ -3,6 +3,14 @@
 //! [`drive`] is the kernel's side alone, for whatever serves the other end; [`measure`] puts an
 //! [`Agent`] with a given resolver there, in a plain loop: read what waits, answer in few datagrams,
 //! sleep when nothing waits.
+//!
+//! The path of a question: the kernel (here emulated, with its own rules of what it accepts) sends
+//! a RESOLVE, the agent finds a record in the snapshot and replies, the kernel takes the reply. A
+//! socket pair stands for the netlink socket: the same system calls and datagrams, without
+//! privileges.
+//!
+//! How many queries wait at a time decides on the figure: with one, each costs two switches between
+//! threads; with many, a datagram carries several replies.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -125,6 +133,7 @@ pub fn drive(end: KernelEnd, queries: &[Resolve<'_>], plan: &Plan) -> Result<Rep
         load.ask(plan.window)?;
         load.answers()?;
     }
+    // The last window counts too: its answers are on the way.
     while load.kernel.waiting() > 0 {
         load.answers()?;
     }
@@ -132,6 +141,7 @@ pub fn drive(end: KernelEnd, queries: &[Resolve<'_>], plan: &Plan) -> Result<Rep
     Ok(load.report)
 }
 
+/// The kernel's side of a run.
 struct Load<'a> {
     kernel: Kernel<KernelEnd>,
     queries: std::iter::Cycle<std::slice::Iter<'a, Resolve<'a>>>,
@@ -139,6 +149,7 @@ struct Load<'a> {
 }
 
 impl Load<'_> {
+    /// Keeps `window` queries waiting. Errors: the kernel could not send, as the socket is full.
     fn ask(&mut self, window: usize) -> Result<(), NetlinkError> {
         while self.kernel.waiting() < window {
             let Some(query) = self.queries.next() else {
@@ -153,6 +164,8 @@ impl Load<'_> {
     }
 
     /// Waits for some.
+    ///
+    /// Errors: a query ended otherwise than by a record or by a refusal, or in the socket.
     fn answers(&mut self) -> Result<(), NetlinkError> {
         if self.kernel.drain(Instant::now)? == 0 {
             wait(self.kernel.listener())?;
@@ -180,6 +193,7 @@ fn serve<R: Resolver>(resolver: R, mut end: AgentEnd, core: Option<usize>) -> Du
     thread_cpu_time().saturating_sub(start)
 }
 
+/// One turn of the agent: reads until nothing waits or a batch is full, then sends all replies.
 fn turn<R: Resolver>(
     agent: &mut Agent<R>,
     end: &mut AgentEnd,
@@ -194,6 +208,8 @@ fn turn<R: Resolver>(
             }
             Received::Nothing if replies.is_empty() => wait(end)?,
             Received::Nothing => break,
+            // No question that this kernel asks is that long, and a query that is lost ends the run
+            // as void.
             Received::TooLong | Received::Overrun => {}
         }
     }
@@ -202,6 +218,7 @@ fn turn<R: Resolver>(
         .try_for_each(|datagram| end.send(datagram))
 }
 
+/// A second at most, so that a test without answers ends.
 fn wait(end: &impl AsFd) -> io::Result<()> {
     let mut ends = [PollFd::new(end, PollFlags::IN)];
     poll(

@@ -1,6 +1,16 @@
 //! The null record: a responder that touches a request where an answer must, and writes a record
 //! that says nothing. No answer costs less, whatever it finds out, so a figure's ratio to it says
 //! how far an answer is from the least, on any machine.
+//!
+//! Why not an empty loop: memory is what an answer waits for first. The null record reads and
+//! writes the lines that an answer cannot avoid, with the same batch and the same slots; what an
+//! answer takes beyond is looking things up and deciding.
+//!
+//! ```text
+//! line 0 of a slot   LID of the requester, length of the reply
+//! line 1             MAD header, component mask
+//! line 2             record
+//! ```
 
 use sa_wire::mad::method;
 use sa_wire::umad::Slot;
@@ -34,8 +44,10 @@ fn null_record(slot: &mut Slot) {
     let [first, ..] = record;
     let seen =
         lid ^ u64::from_ne_bytes(*tid) ^ u64::from_ne_bytes(*mask) ^ u64::from_ne_bytes(*first);
+    // Depends on all that was read, so that no load can be left out.
     *record = [seen.to_ne_bytes(); 8];
     let [_, _, _, asked, high, low, ..] = head;
+    // A reply by its method: clients and pools take it for one.
     *asked |= method::RESPONSE_BIT;
     [*high, *low] = [0; 2];
     slot.header.length = REPLY_BYTES.into();

@@ -1,4 +1,8 @@
 //! A server of null records behind a ring: what the ring and the touching of its slots cost alone.
+//!
+//! The counterpart of [`crate::line`], with the same ring, the same cores and the same client. The
+//! difference of the two is the answer; without it the ring's own cost would be taken for the
+//! answer's.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,6 +18,8 @@ use crate::pool::{Generations, Pool};
 use crate::threads::{LineError, SLOTS, on_client_core};
 
 /// The server, its client, and their cores.
+///
+/// Made once per run: its empty turns are timed for 50 ms.
 pub struct NullLine {
     client: RingClient,
     server: RingServer,
@@ -33,6 +39,7 @@ pub(crate) struct Busy {
 }
 
 impl Busy {
+    /// Of several passes, one after the other.
     pub(crate) fn add(&mut self, other: Self) {
         self.queries += other.queries;
         self.wrong += other.wrong;
@@ -96,6 +103,7 @@ impl NullLine {
         drive: impl FnOnce(&mut RingClient) -> T,
     ) -> Result<(T, Busy), LineError> {
         let (stop, core) = (AtomicBool::new(false), self.cores.get(1).copied());
+        // On one core a server that spins would keep the client from running.
         let gives_way = core.is_none();
         let (client, server) = (&mut self.client, &mut self.server);
         std::thread::scope(|scope| {
@@ -111,12 +119,14 @@ impl NullLine {
     }
 }
 
+/// Ends with the flag, and returns what it did meanwhile. Errors: the ring's.
 fn serve(server: &mut RingServer, stop: &AtomicBool, gives_way: bool) -> Result<Busy, PortError> {
     let (mut busy, begun) = (Busy::default(), thread_cpu_time());
     while !stop.load(Ordering::Relaxed) {
         let slots = server.recv()?;
         let count = slots.len();
         null_records(slots);
+        // All alike: to decide would be a part of answering.
         let verdicts = [Verdict::Reply(REPLY_BYTES); BATCH];
         server.send(verdicts.get(..count).unwrap_or_default())?;
         if count == 0 {

@@ -1,5 +1,15 @@
 //! At a fixed rate: request n is due at start + n / rate, and its latency counts from then, sent
 //! late or not (no coordinated omission).
+//!
+//! Clients do not wait for each other: requests come at their own time, and a server that stops for
+//! a millisecond meets all that came meanwhile. A closed loop would stop with it and count one slow
+//! request; here each of them counts, from when it was due.
+//!
+//! ```text
+//! due      0    10   20   30   40 us
+//! sent     0    10   [ server stops ] 45 45 45
+//! latency  2    2         25+   15+   5+
+//! ```
 
 use std::time::{Duration, Instant};
 
@@ -10,6 +20,8 @@ use crate::pace::{PATIENCE, due_after};
 use crate::pool::Pool;
 
 /// An open loop over one ring.
+///
+/// Lives for one run.
 pub struct OpenLoop<'a> {
     client: &'a mut RingClient,
     pool: &'a Pool,
@@ -90,6 +102,7 @@ impl<'a> OpenLoop<'a> {
             if now > give_up_sending + PATIENCE {
                 break;
             }
+            // From the clock in each turn, not counted up: a client that was stopped catches up.
             let due = (now.duration_since(self.start).as_secs_f64() * self.rate) as u64;
             self.send(due.min(total));
             self.receive();
@@ -99,6 +112,7 @@ impl<'a> OpenLoop<'a> {
         self.report
     }
 
+    /// At most 32 at once, so that replies are looked at in between.
     fn send(&mut self, due: u64) {
         let wanted = usize::try_from(due - self.sent)
             .unwrap_or(usize::MAX)
@@ -114,6 +128,7 @@ impl<'a> OpenLoop<'a> {
         }
     }
 
+    /// One time for all that came together: they were here at the same look.
     fn receive(&mut self) {
         let replies = self.client.replies();
         let count = replies.len();

@@ -1,4 +1,11 @@
 //! Requests to send, and what must come back.
+//!
+//! A pool is made once and asked again and again, with the place of a request as its transaction
+//! id. What must come back is kept whole, record by record, so that comparing is a comparison of
+//! bytes: no parser of replies can be wrong in the same way as their writer.
+//!
+//! 64 bytes per record and request: 65,536 requests take 4 MiB for the answers and 16 MiB for the
+//! MADs, more than most second-level caches hold, as with real clients.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,6 +22,8 @@ const HEADERS: usize = 56;
 const SHORT_BYTES: usize = 128;
 
 /// A request MAD and the LID it comes from.
+///
+/// MADs are boxed: the vector of requests stays small enough to walk.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// Requester.
@@ -68,6 +77,9 @@ pub struct Pool {
 
 /// Which generations are right at the moment: while a new snapshot is being taken up, the old
 /// answer and the new one are, each as a whole.
+///
+/// The writer calls [`Self::begin_next`] before it publishes and [`Self::finish_next`] when every
+/// reader has the new snapshot. Between the two both are right; a reply that mixes the two is not.
 #[derive(Debug, Default)]
 pub struct Generations {
     oldest: AtomicUsize,
@@ -77,6 +89,8 @@ pub struct Generations {
 impl Generations {
     /// The next generation may show up from now on.
     pub fn begin_next(&self) {
+        // Sequentially consistent: the client must not see the reply of a snapshot before its
+        // number.
         self.newest.fetch_add(1, Ordering::SeqCst);
     }
 
@@ -126,6 +140,8 @@ impl Pool {
 
     /// True when `slot` holds the right reply to request `index` in any generation from `oldest`
     /// to `newest`.
+    ///
+    /// Transaction and content: the right reply to another request is wrong here.
     #[inline]
     pub(crate) fn is_right(
         &self,
@@ -163,6 +179,8 @@ impl Pool {
 
 impl Expected {
     /// True when a slot that came back holds it.
+    ///
+    /// The header's other fields are not compared; tests of the answer path do that.
     #[inline]
     pub(crate) fn matches(&self, slot: &Slot) -> bool {
         let length = usize::try_from(slot.header.length).unwrap_or(0);

@@ -1,4 +1,9 @@
 //! Requests between ends drawn at random, the same every time.
+//!
+//! Ends are drawn evenly from all hosts, with a generator of our own, so that request 17 of seed
+//! 0x5eed is the same request on every machine and in every version. Kinds of requests differ in
+//! what they name, as real clients do: MPI names LIDs, the kernel's CM names GIDs with a service,
+//! saquery asks for tables.
 
 use sa_snapshot::{PortRecord, Snapshot};
 use sa_wire::mad::{DecodeError, method};
@@ -54,6 +59,8 @@ pub fn hosts(snapshot: &Snapshot) -> Result<Vec<Host>, VocabularyError> {
 }
 
 /// Draws requests of a workload.
+///
+/// Carries the state of the generator: the next request depends on how many were drawn before.
 #[derive(Debug, Clone)]
 pub struct Draw<'a> {
     /// Between which hosts. Shape: not empty.
@@ -143,6 +150,7 @@ impl<'a> Draw<'a> {
         request::path_request(lid, method, mask, &record)
     }
 
+    /// A host, or one with LID 0 where there is none, which no SA answers.
     fn host(&mut self) -> Host {
         let place = self.random.below(self.hosts.len());
         let nobody = Host {
@@ -154,6 +162,8 @@ impl<'a> Draw<'a> {
 }
 
 /// Source: Linux `drivers/infiniband/core/cma.c` (`cma_query_ib_route`), read.
+///
+/// Service ids go through the TCP port space, one after the other.
 fn rdma_cm(source: Host, destination: Host, nth: u64) -> Slot {
     /// Service id of port 0 of RDMA_PS_TCP.
     const TCP: u64 = 0x0106_0000;
@@ -177,6 +187,7 @@ fn rdma_cm(source: Host, destination: Host, nth: u64) -> Slot {
 struct Random(u64);
 
 impl Random {
+    /// The remainder favours small numbers by less than one in 2^40 here.
     fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -1,4 +1,20 @@
 //! Policies and requests of any size for measuring the match step, the same every time.
+//!
+//! Few policies of real sites are known, and those are small. For measuring how the match step
+//! grows, policies of any size are made from a few figures: how many rules and groups, how wide
+//! groups are, and what rules ask for beside them. For example a rule of [`Asks::Mixed`]:
+//!
+//! ```text
+//! qos-match-rule
+//! source: g17
+//! destination: g3
+//! service-id: 0x8c1f20-0x8c1f9b
+//! qos-level-name: L2
+//! end-qos-match-rule
+//! ```
+//!
+//! There is no state: everything about rule 7 follows from the number 7 and a salt per question, so
+//! that requests can ask for what a rule asks for without keeping the rules.
 
 use core::ops::RangeInclusive;
 use std::fmt::Write;
@@ -84,6 +100,7 @@ impl RuleSpec {
         self.text_of(&levels, guids)
     }
 
+    /// Four levels; "default" is the one for requests that no rule takes.
     fn text_of(&self, levels: &[&str; 4], guids: &RangeInclusive<u64>) -> String {
         let mut text = "qos-levels\n".to_owned();
         for (level, name) in levels.iter().zip(["default", "L1", "L2", "L3"]) {
@@ -105,9 +122,11 @@ impl RuleSpec {
         text + "end-qos-match-rules\n"
     }
 
+    /// Ranges start anywhere and are as wide as gives the group its share of all GUIDs.
     fn group(&self, text: &mut String, group: u64, guids: &RangeInclusive<u64>) {
         *text += &format!("port-group\nname: g{group}\n");
         let span = guids.end() - guids.start();
+        // In 128 bits: the span of all GUIDs times the members does not fit 64.
         let width = u128::from(span) * u128::from(self.members) / u128::from(10_000 * self.ranges);
         let width = u64::try_from(width).map_or(span, |width| width.min(span));
         for range in 0..self.ranges {
@@ -150,6 +169,7 @@ impl RuleSpec {
         );
     }
 
+    /// The range of a rule, the same whenever it is asked for.
     fn service_ids(&self, rule: u64) -> (u64, u64) {
         let dice = |salt: u64, sides: u64| spread(rule, salt) % sides;
         match self.asks {
@@ -203,6 +223,7 @@ impl RuleSpec {
         (named(4).then(service), named(8).then(class))
     }
 
+    /// Between two of the hosts drawn before.
     fn query(&self, hosts: &[PortIx], at: u64) -> Option<MatchQuery> {
         let dice = |salt: u64, sides: u64| spread(at, 100 + salt) % sides;
         let host = |salt: u64| {
@@ -242,6 +263,8 @@ pub fn facts(model: &Model) -> Vec<PortFacts> {
 }
 
 /// A number that looks drawn by chance, the same every time.
+///
+/// The finaliser of SplitMix64 over both numbers.
 fn spread(seed: u64, salt: u64) -> u64 {
     let mixed =
         (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ salt.wrapping_mul(0xd6e8_feb8_6659_fd93);

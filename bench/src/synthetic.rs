@@ -1,5 +1,16 @@
 //! A torus as a snapshot model, without files or routing: for measuring and testing the answer
 //! path alone.
+//!
+//! The answer path sees only tables, and those of a healthy torus can be written down without
+//! routing it: ports in the order x, y, z, the switch first and then its hosts, LIDs from 1.
+//!
+//! ```text
+//! torus_model([24; 3], 2)   13,824 switches, 27,648 hosts, 41,472 LIDs
+//! ```
+//!
+//! Path classes are uniform: every pair has the same capacity, and the SL follows from coordinates
+//! ([`EngineSl::Torus`]). [`dense`] makes the other extreme, a class per pair of switches in a
+//! table of 380 MB at that size. Nothing here was routed, so nothing may be proved about it.
 
 use sa_snapshot::model::{
     Capacity, EngineSl, Model, Pairs, PartitionRow, PathClass, PathTables, PolicyTables, PortRow,
@@ -17,6 +28,8 @@ pub fn capacity() -> Capacity {
 }
 
 /// The same at 10 Gb/s.
+///
+/// For pairs in [`dense`] whose rate must differ.
 fn slow() -> Capacity {
     let rate = Rate::from_code(3).map_or(Capacity::UNLIMITED.rate, Rate::rank);
     Capacity { rate, ..capacity() }
@@ -58,6 +71,7 @@ pub fn torus_model(radix: [u8; 3], hosts: u8) -> Option<Model> {
     })
 }
 
+/// None where the LID does not fit.
 fn port(ix: usize, nth: u8, switch: u32, coordinate: [u8; 3]) -> Option<PortRow> {
     let lid = u16::try_from(ix + 1).ok()?;
     // Scattered as real EUI-64 values are.
@@ -83,6 +97,8 @@ fn port(ix: usize, nth: u8, switch: u32, coordinate: [u8; 3]) -> Option<PortRow>
     })
 }
 
+/// Everything is 1: rows, columns and classes are counted from there, 0 being a port without a
+/// switch.
 fn uniform(radix: [u8; 3], ports: usize) -> PathTables {
     let class = PathClass {
         capacity: capacity(),
@@ -116,6 +132,7 @@ pub fn dense(mut model: Model) -> Model {
     let number = |port: &PortRow| port.switch.and_then(|nth| u16::try_from(nth + 1).ok());
     let numbers = model.ports.iter().map(|port| number(port).unwrap_or(0));
     let numbers: Vec<u16> = numbers.collect();
+    // More than the longest way of a torus, so that classes of slow pairs do not meet the others.
     let longest = radix
         .iter()
         .map(|size| usize::from(size / 2))

@@ -35,6 +35,7 @@ pub(crate) fn on_client_core<T: Send>(work: impl FnOnce() -> T + Send) -> Result
     let core = affinity::cores().first().copied();
     std::thread::scope(|scope| {
         let working = scope.spawn(|| {
+            // On the thread itself, since a core is a property of the thread that asks.
             core.map(affinity::pin);
             work()
         });

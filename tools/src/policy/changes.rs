@@ -118,8 +118,6 @@ struct Request {
 }
 
 impl<'a> Changes<'a> {
-    /// Asks both policies. Errors: the old or the new policy names what this fabric does not have.
-    /// Cost: pairs of ports times kinds of requests.
     pub(super) fn new(
         old: PolicyFile,
         new: &'a PolicyFile,
@@ -178,7 +176,6 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// One transition, with the names of levels, what they give, and a request that shows it.
     fn reported(&self, transition: &Transition) -> Other {
         let (old, new) = (&self.old.policy, &self.new.policy);
         let (from, to) = (old.level(transition.old), new.level(transition.new));
@@ -237,7 +234,6 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// The line of totals, then two lines per transition: its pairs and its example.
     fn print_answers(&self, answers: &Answers) {
         let Answers {
             pairs,
@@ -270,8 +266,6 @@ impl<'a> Changes<'a> {
         self.new.policy.ulp_names.describe(ServiceId(id))
     }
 
-    /// The example in a sentence: names of ports, the fields that it sets, and which rule decides
-    /// before and after.
     fn example(&self, example: &Example) -> String {
         let query = &example.query;
         let fields = [
@@ -303,12 +297,10 @@ impl<'a> Changes<'a> {
         (both.0 != both.1).then_some(both)
     }
 
-    /// None without a fabric.
     fn transitions(&self) -> impl Iterator<Item = &Transition> {
         self.answers.iter().flat_map(|answers| &answers.transitions)
     }
 
-    /// Who comes and who goes, each with a number and the first few names.
     fn members(&self, group: &GroupChange) -> String {
         let side = |word: &str, ports: &[usize]| match ports.is_empty() {
             true => String::new(),
@@ -342,7 +334,6 @@ fn level(policy: &Policy, (at, labels): (LevelIx, FlowLabels)) -> String {
     format!("{} ({})", level.title(), offer_with(level, labels))
 }
 
-/// The rule by file and line, since rules have no names.
 fn rule(file: &PolicyFile, at: Option<RuleIx>) -> String {
     match at {
         Some(rule) => format!("{}:{}", file.name, file.policy.rule(rule).span.start.line),
