@@ -1,4 +1,8 @@
 //! Draws from a seed.
+//!
+//! Own generators and not a crate's: figures of documents are compared with what is drawn today,
+//! and a crate may change its draws between versions. SplitMix64 has one word of state and any seed
+//! is a good one, so that each table of figures and each trial can have its own.
 
 /// Numbers that look random, the same for the same seed on every machine: SplitMix64.
 #[derive(Debug, Clone)]
@@ -25,6 +29,8 @@ impl Dice {
     }
 
     /// A number below this one; 0 below 0. Shape: uneven by less than one in 2^32 / `bound`.
+    ///
+    /// Multiplication instead of a remainder: no division, and the upper bits are the better ones.
     pub fn below(&mut self, bound: u32) -> u32 {
         upper(u64::from(self.word()) * u64::from(bound))
     }

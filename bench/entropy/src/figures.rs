@@ -32,6 +32,8 @@ pub struct Effort {
 }
 
 impl Effort {
+    /// Tables draw apart from each other, so that one more trial in the first leaves the others as
+    /// they were.
     fn dice(self, table: u64) -> Dice {
         Dice::new(self.seed.wrapping_add(table << 32))
     }
@@ -104,6 +106,7 @@ impl Figure {
 
     /// See [`Verdict`].
     pub fn verdict(&self) -> Verdict {
+        // In this order: where both hold, the stricter word is told.
         if self.deviation() <= 0.03 {
             Verdict::Reproduced
         } else if self.distance() <= 3.0 * self.error {
@@ -136,6 +139,7 @@ impl Figure {
         }
     }
 
+    /// From the nearest number that is printed as the stated one; 0 within its rounding.
     fn distance(&self) -> f64 {
         // 1e-9: what floating point makes of a figure on the edge.
         ((self.measured - self.value()).abs() - self.rounding() - 1e-9).max(0.0)

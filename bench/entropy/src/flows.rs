@@ -1,4 +1,14 @@
 //! How hosts hand out QPNs and the CM's source ports.
+//!
+//! A label is made of numbers that the stack hands out in order, not at random: a host counts QPNs
+//! up, a CM takes the next free port. What a formula makes of *such* numbers decides how flows
+//! spread. For example two hosts that count by one from 500 and 700 give the QPNs
+//!
+//! ```text
+//! flow 0   500, 700      QpnUse::Step(1)
+//! flow 1   501, 701      QpnUse::Step(8) would be 508, 708; Aligned { 64, 64 } starts at 512, 704
+//! flow 2   502, 702
+//! ```
 
 use sa_wire::roce::Qpn;
 
@@ -45,6 +55,7 @@ impl QpnUse {
         let step = match self {
             Self::Step(step) | Self::Aligned { step, .. } => step,
             Self::Same => 1,
+            // 24 bits, the width of a QPN: `from_low_bits` cuts.
             Self::Random => return Qpn::from_low_bits(dice.word()),
         };
         Qpn::from_low_bits(start.wrapping_add(nth.wrapping_mul(step)))

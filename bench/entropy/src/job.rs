@@ -1,4 +1,13 @@
 //! A job: its hosts, who talks to whom, and how their flows get QPNs, ports and addresses.
+//!
+//! A pattern is who connects to whom, not a schedule: all flows are there at once and weigh the
+//! same. That is the worst that a job does to links, and the part that labels can change.
+//!
+//! ```text
+//! hosts  h0 h1 | h2 h3     hosts_per_leaf 2
+//! leaf    L0   |  L1       switches of tier 0; ways[0] up from each
+//! spine    S0 .. Sw        switches of tier 1; ways[1] up from each
+//! ```
 
 use super::flows::{PortUse, QpnUse};
 use super::switch::{Address, HashKind};
@@ -25,6 +34,7 @@ impl Pattern {
     pub fn pairs(self, hosts: u32) -> Box<dyn Iterator<Item = (u32, u32)>> {
         let others = 1..hosts;
         match self {
+            // Nobody where there is one host: it would talk to itself.
             Self::OnePair => Box::new((1..hosts.min(2)).map(move |_| (0, hosts - 1))),
             Self::AllToAll => Box::new(others.flat_map(|to| (0..to).map(move |from| (from, to)))),
             Self::Ring => Box::new(
@@ -74,6 +84,7 @@ impl Job {
         let pairs = self.pattern.pairs(self.host_count()).count();
         let pairs = u32::try_from(pairs).unwrap_or(u32::MAX);
         let directions = if self.pattern.is_both_ways() { 2 } else { 1 };
+        // Whoever asks compares it with a limit: too many is as good as 2^32.
         pairs.saturating_mul(self.qps).saturating_mul(directions)
     }
 }
@@ -113,6 +124,8 @@ impl Fabric {
         for (tier, ways) in self.ways.iter().enumerate() {
             all.push(count);
             // Way i of every leaf of a rail goes to the same spine.
+            // Above the spines each switch has its own ways: a tier has as many as there are paths
+            // to it.
             let above = if tier == 0 { self.rails } else { count };
             count = above.saturating_mul(*ways);
         }

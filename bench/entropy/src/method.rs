@@ -1,4 +1,13 @@
 //! Ways to make a flow label.
+//!
+//! Three groups: what stacks ship (`qpn`, `cm`, `source-port`, `constant`), what was proposed for
+//! them (`fmix64`, `multiply-shift`, `crc32c`, `cm-rfc`, `assigned`, `greedy`), and mistakes and
+//! yardsticks to compare with (`qpn-u32`, `qpn-sum`, `random`). Methods see an [`Identity`] and
+//! nothing of the fabric; `greedy` draws labels, and whoever knows the switch hash chooses among
+//! them.
+//!
+//! A label has 20 bits, its port 14: two labels can give the same port, and label 0 means that none
+//! was set.
 
 use std::fmt;
 use std::str::FromStr;
@@ -49,6 +58,8 @@ pub enum Method {
 }
 
 /// What is known of a flow when its label is made.
+///
+/// For each connection once; both directions have the same.
 #[derive(Debug, Clone, Copy)]
 pub struct Identity {
     /// QPN of the active side.
@@ -80,6 +91,7 @@ impl Method {
             Self::Crc32c => crc32c_label(sorted(of)),
             Self::Random | Self::Greedy { .. } => random(dice),
             Self::Assigned { step } => assigned(of, step),
+            // Any label would do; a stack that uses one source port has none set.
             Self::Constant => FlowLabel::UNSET,
         }
     }
@@ -126,6 +138,7 @@ impl Method {
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // Step 1 has a name without a number, as it is parsed.
             Self::Assigned { step } if *step != 1 => write!(f, "assigned:{step}"),
             Self::Greedy { tries } => write!(f, "greedy:{tries}"),
             other => {
@@ -175,6 +188,7 @@ pub fn random(dice: &mut Dice) -> FlowLabel {
     FlowLabel::from_low_bits(1 + dice.below(FlowLabel::MAX.get()))
 }
 
+/// Both QPNs in 48 bits, the lesser one above, so that both ends compute the same.
 fn sorted(of: &Identity) -> u64 {
     let least = of.local.min(of.remote);
     let most = of.local.max(of.remote);
@@ -182,6 +196,8 @@ fn sorted(of: &Identity) -> u64 {
 }
 
 /// The multiplier is 2^64 divided by the golden ratio.
+///
+/// Source: Knuth's multiplicative hashing; 20 of the upper 32 bits.
 const fn multiply_shift(pair: u64) -> FlowLabel {
     let product = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     FlowLabel::from_low_bits(super::dice::upper(product) >> 12)

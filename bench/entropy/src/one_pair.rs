@@ -1,4 +1,12 @@
 //! The flows of one pair of hosts over the ways of one switch.
+//!
+//! The smallest question: two hosts, one switch with `ways` equal paths, as many flows as one
+//! likes. It is what most of the published figures are about, since here a label can do most:
+//! addresses are equal for all flows, so that only the port differs.
+//!
+//! Random flows are balls in bins: with as many flows as ways, 1 - 1/e or 63 % of the ways are used
+//! when there are many. A linear hash and consecutive ports do better than that; with labels in
+//! steps, worse.
 
 use sa_wire::roce::{FlowLabel, SourcePort};
 
@@ -96,6 +104,8 @@ impl Balances {
 }
 
 /// Trials of `flows` flows over `ways` ways, each between two hosts of its own.
+///
+/// Cost: trials times flows, one hash each, and for `greedy` one per try.
 pub fn spread(
     of: &PairOfHosts,
     flows: u32,
@@ -109,6 +119,7 @@ pub fn spread(
     for _ in 0..trials {
         loads.fill(0);
         let hosts = [dice.word(), dice.word()].map(Address::v4);
+        // Drawn in each trial: a figure must not be about one switch.
         let seed = dice.bits();
         for identity in of.identities(flows, dice) {
             let way = |label: FlowLabel| {
@@ -120,9 +131,12 @@ pub fn spread(
                 };
                 usize::try_from(hash.way(&tuple, seed, ways)).unwrap_or(0)
             };
+            // The method's own label is the first try.
             let mut best = way(of.method.label(&identity, dice));
             for _ in 1..of.method.tries() {
                 let other = way(random(dice));
+                // The first of equals stays: then a greedy label is random where nothing is to be
+                // gained.
                 if loads.get(other) < loads.get(best) {
                     best = other;
                 }

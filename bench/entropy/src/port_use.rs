@@ -1,4 +1,9 @@
 //! How many source ports labels give, and how evenly.
+//!
+//! Two questions about ports alone, without a switch. How much entropy do they have
+//! ([`PortCounts`]): what a hash does with less than 14 bits is its own affair, but it cannot add
+//! any. And how often do two QPs of a pair have the same port ([`Repeats`]): those two share a path
+//! on every switch, whatever it hashes with.
 
 use sa_wire::roce::{FlowLabel, SourcePort};
 
@@ -6,6 +11,8 @@ use super::dice::low_16;
 use super::sample::count;
 
 /// How often each source port was given.
+///
+/// 16,384 counters, 64 KiB, whatever the number of flows.
 #[derive(Debug, Clone)]
 pub struct PortCounts {
     counts: Vec<u32>,
@@ -35,6 +42,7 @@ impl PortCounts {
     pub fn add(&mut self, port: SourcePort, times: u32) {
         let nth = usize::from(port.get() - SourcePort::MIN.get());
         if let Some(count) = self.counts.get_mut(nth) {
+            // Of a capture: counters of a switch may be near 2^32.
             *count = count.saturating_add(times);
             self.total = self.total.saturating_add(times);
         }
@@ -73,6 +81,10 @@ impl PortCounts {
 
     /// How many of the 14 bits of the ports differ on their own: ports lie in a set of 2^n that is
     /// closed under XOR of three. What a linear hash let through, or even ports only, has fewer.
+    ///
+    /// Gauss's elimination over bits: the rank of all differences to the first port. For example
+    /// ports 49152, 49154, 49156 and 49158 differ by 2, 4 and 6: two bits are free, the third
+    /// difference is the sum of the others.
     pub fn free_bits(&self) -> u32 {
         let mut seen = self.seen().map(|(port, _)| port.get());
         let Some(first) = seen.next() else {
@@ -82,9 +94,12 @@ impl PortCounts {
         for port in seen {
             let reduced = basis
                 .iter()
+                // The lesser of the two has the base's highest bit clear, which is what reducing
+                // means.
                 .fold(port ^ first, |rest, base| rest.min(rest ^ base));
             if reduced != 0 {
                 basis.push(reduced);
+                // Highest first: a later base must not set a bit again that an earlier one cleared.
                 basis.sort_unstable_by(|one, other| other.cmp(one));
             }
         }
@@ -93,6 +108,9 @@ impl PortCounts {
 }
 
 /// The share of flows whose port another flow before them has. Shape: reused for many trials.
+///
+/// Which trial saw a port last, instead of a set that is cleared: clearing 16,384 places would cost
+/// more than the flows of a trial.
 #[derive(Debug, Clone)]
 pub struct Repeats {
     seen: Vec<u32>,

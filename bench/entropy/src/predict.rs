@@ -1,4 +1,11 @@
 //! What becomes of a job's flows on a fabric, over many trials.
+//!
+//! A trial hands out QPNs and ports to all hosts, labels every flow, and lets switches choose tier
+//! by tier; the loads of links are then reduced to a `Balance` per tier. The next trial draws other
+//! starts, seeds and random labels, with the same addresses.
+//!
+//! Only ways up are followed: downwards there is one path in a tree. A flow between hosts of one
+//! leaf meets no choice.
 
 use sa_wire::roce::{FlowLabel, SourcePort};
 
@@ -128,6 +135,7 @@ pub const MOST_TIERS: usize = 4;
 
 impl<'a> Trial<'a> {
     fn new(job: &'a Job, fabric: &'a Fabric, method: Method, dice: &mut Dice) -> Self {
+        // Drawn also where it is not used: all methods then see the same draws after it.
         let both = job.qpns.starts(dice).0;
         let hosts = job.hosts.iter().map(|_| Counters {
             qpn_start: if job.qpns == QpnUse::Same {
@@ -140,6 +148,7 @@ impl<'a> Trial<'a> {
             ports: 0,
         });
         let hosts = hosts.collect();
+        // As above: a known seed must not change what is drawn afterwards.
         let drawn = dice.bits();
         let seed = fabric.known_seed.unwrap_or(drawn);
         let switches = fabric.switches(job.host_count()).into_iter();
@@ -149,6 +158,7 @@ impl<'a> Trial<'a> {
             .map(|(nth, (switches, ways))| Tier {
                 ways: *ways,
                 seed: match fabric.seeds {
+                    // The seed that is known is that of the leaves.
                     Seeds::ByTier if nth > 0 => dice.bits(),
                     Seeds::Same | Seeds::ByTier => seed,
                 },
@@ -288,6 +298,7 @@ impl<'a> Trial<'a> {
         let (Some(source), Some(destination)) = (address(from), address(to)) else {
             return path;
         };
+        // One leaf: the switch has one port to the host and chooses nothing.
         if from / below == to / below {
             return path;
         }

@@ -1,4 +1,6 @@
 //! Results of repeated trials.
+//!
+//! All values are kept, since percentiles need them: a figure is some thousand trials.
 
 /// What trials gave: mean, spread, percentiles.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +25,8 @@ impl Sample {
     }
 
     /// Standard deviation of one trial.
+    ///
+    /// Divides by the number of trials, not by one less: with thousands there is no difference.
     pub fn deviation(&self) -> f64 {
         let mean = self.mean();
         let squares = self.values.iter().map(|value| (value - mean).powi(2));
@@ -30,9 +34,12 @@ impl Sample {
     }
 
     /// The value that this share of the trials does not exceed. Units: `share` from 0 to 1.
+    ///
+    /// The nearest rank: always a value that was seen, never one between two.
     pub fn percentile(&self, share: f64) -> f64 {
         let mut values = self.values.clone();
         values.sort_by(f64::total_cmp);
+        // In floating point, since `share` is: 0.95 of 20 trials is the 19th.
         let wanted = share * self.divisor();
         let mut below = 0.0;
         for value in &values {

@@ -1,4 +1,15 @@
 //! How a switch chooses among equal paths.
+//!
+//! Vendors do not publish their hashes. What matters for labels is one property, linearity: in a
+//! linear hash the difference of two ports alone decides whether two flows of a pair part, for all
+//! hosts and seeds. So one hash stands for each kind:
+//!
+//! ```text
+//! strong    not linear, seeded      no label is better than chance, none is worse
+//! crc32     linear over the tuple   consecutive ports part; the next tier sees what is left
+//! xorfold   linear, 8 bits          at most 256 values, whatever the number of ways
+//! table     read off a switch       what that one does
+//! ```
 
 mod table;
 
@@ -31,6 +42,7 @@ impl Address {
         }
     }
 
+    /// 64 bits of an address; IPv4 is its number.
     fn mixed(&self) -> u64 {
         match self {
             Self::V4(bytes) => u64::from(u32::from_be_bytes(*bytes)),
@@ -81,11 +93,14 @@ impl HashKind {
                 let [.., flip] = seed.to_be_bytes();
                 u32::from(xor_fold(tuple) ^ flip)
             }
+            // Another pair of hosts flips bits of what was read off, as it does in a linear hash.
             Self::Table(table) => table.value(tuple.port) ^ upper(addresses(tuple, seed)),
         }
     }
 
     /// The way of `ways` that a flow takes. Shape: 0 for no ways.
+    ///
+    /// The remainder; with ways that are no power of two the first ones get a little more.
     pub fn way(&self, tuple: &Tuple, seed: u64, ways: u32) -> u32 {
         self.value(tuple, seed).checked_rem(ways).unwrap_or(0)
     }
@@ -97,11 +112,14 @@ impl HashKind {
     }
 }
 
+/// Order matters: the two directions of a pair hash apart.
 fn addresses(tuple: &Tuple, seed: u64) -> u64 {
     let source = fmix64(tuple.source.mixed() ^ seed);
     fmix64(source.wrapping_add(tuple.destination.mixed()))
 }
 
+/// A byte appears twice where source and destination share it, and cancels: linear folding at its
+/// weakest.
 fn xor_fold(tuple: &Tuple) -> u8 {
     let ports = [tuple.port.get(), UDP_DESTINATION_PORT].map(u16::to_be_bytes);
     let bytes = tuple.source.bytes().iter();
@@ -125,6 +143,7 @@ fn crc32c(tuple: &Tuple, seed: u32) -> u32 {
 pub(super) fn crc32c_of(crc: u32, bytes: &[u8]) -> u32 {
     let step = |crc: u32, byte: &u8| {
         let [.., low] = crc.to_be_bytes();
+        // The index is a byte and the table has 256 entries: the default is never taken.
         let entry = CRC32C.get(usize::from(low ^ byte)).copied();
         (crc >> 8) ^ entry.unwrap_or_default()
     };
@@ -144,6 +163,7 @@ const fn crc32c_table() -> [u32; 256] {
         let mut crc = nth;
         let mut bit = 0;
         while bit < 8 {
+            // Without a branch: the lowest bit decides whether the polynomial is subtracted.
             crc = (crc >> 1) ^ (0x82f6_3b78 * (crc & 1));
             bit += 1;
         }

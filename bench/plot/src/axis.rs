@@ -1,4 +1,14 @@
 //! Scales with marks.
+//!
+//! An axis is made for the figures that it shows, at ends that are round, so that marks lie on both
+//! ends and two pictures of like figures have like axes. For example figures up to 34.2 give
+//!
+//! ```text
+//! from_zero        0  10  20  30  40        steps of 1, 2 or 5 times a power of ten
+//! powers_of_ten    1  10  100               whole powers, so that grid lines mean ratios
+//! ```
+//!
+//! Names of marks are short, as a y axis has 80 pixels for them.
 
 /// How places follow from figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +36,7 @@ impl Axis {
     /// From one figure to another, marked at every step.
     pub fn steps(from: f64, to: f64, step: f64) -> Self {
         let marks = (0..=MOST_MARKS).map(|nth| from + f64::from(nth) * step);
+        // Multiples of the step and not sums: these would drift and lose the last mark.
         let marks = marks.take_while(|it| *it <= to);
         Self {
             scale: Scale::Linear,
@@ -39,6 +50,10 @@ impl Axis {
     pub fn from_zero(figures: &[f64]) -> Self {
         let most = figures.iter().copied().fold(0.0, f64::max);
         let rough = (most / 5.0).max(1e-9);
+        // The power of ten below the step that five marks would need; one of 1, 2, 5, 10 times it
+        // is the round one above.
+        // Below it the step that five marks would need is rounded up to 1, 2, 5 or 10 times that
+        // power.
         let unit = 10_f64.powf(rough.log10().floor());
         let mut steps = [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * unit);
         let step = steps.find(|step| *step >= rough).unwrap_or(unit);
@@ -80,6 +95,7 @@ impl Axis {
     pub fn powers_of_two(from: f64, to: f64) -> Self {
         let powers = std::iter::successors(Some(from), |it| Some(it * 2.0));
         let name = |value: f64| match value {
+            // Powers of two below 1 are exact, and so are their reciprocals.
             value if value < 1.0 => format!("1/{}", 1.0 / value),
             value => format!("{value}"),
         };
@@ -93,6 +109,8 @@ impl Axis {
     }
 
     /// Names that lie evenly, the first at 0 and each 1 further.
+    ///
+    /// Half a place is left at either end, so that the first point does not lie on the y axis.
     pub fn places(names: &[String]) -> Self {
         let nth = |nth: usize| f64::from(u32::try_from(nth).unwrap_or(u32::MAX));
         let marks = names.iter().enumerate();
@@ -105,6 +123,9 @@ impl Axis {
     }
 
     /// Where a figure lies, from 0 at the one end to 1 at the other; figures beyond lie at the ends.
+    ///
+    /// Shape: the axis has a length, and begins above 0 where it is logarithmic; else this is no
+    /// number.
     pub(crate) fn share(&self, figure: f64) -> f64 {
         let figure = figure.clamp(self.from, self.to);
         match self.scale {
@@ -115,6 +136,8 @@ impl Axis {
 }
 
 /// A mark with a name that takes little room.
+///
+/// `20k` and not `20000`; below 10 with the digits that count.
 fn short(figure: f64) -> (f64, String) {
     let name = match figure {
         figure if figure >= 1e6 => format!("{:.0}M", figure / 1e6),

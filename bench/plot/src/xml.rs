@@ -1,5 +1,15 @@
 //! XML, well formed by construction: elements close in the order in which they were opened, and text is escaped
 //! wherever it goes.
+//!
+//! For example
+//!
+//! ```text
+//! xml.open("g", &[("fill", &"red")]);      <g fill="red">
+//! xml.words("text", &[], "a < b");         <text>a &lt; b</text>
+//! xml.close();                             </g>
+//! ```
+//!
+//! Names of elements and attributes are constants of the program and are not checked.
 
 use std::fmt::{Display, Write};
 
@@ -17,6 +27,7 @@ pub type Attribute<'a> = (&'static str, &'a dyn Display);
 impl Xml {
     /// Closes all open elements and gives the document.
     pub fn finish(mut self) -> String {
+        // Whoever forgets to close still gets a document that parses.
         while !self.open.is_empty() {
             self.close();
         }
@@ -38,6 +49,7 @@ impl Xml {
     /// Ends the element that was begun last.
     pub fn close(&mut self) {
         if let Some(name) = self.open.pop() {
+            // Writing to a string does not fail.
             let _ = writeln!(self.text, "</{name}>");
         }
     }
@@ -60,6 +72,7 @@ impl Xml {
         let _ = writeln!(self.text, ">{}</{name}>", escape(words));
     }
 
+    /// Up to the attributes; whoever calls ends the tag.
     fn begin(&mut self, name: &'static str, attributes: &[Attribute<'_>]) {
         let _ = write!(self.text, "<{name}");
         for (key, value) in attributes {
@@ -73,6 +86,7 @@ fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
+            // All five of XML 1.0, section 4.6: quotes too, as the same text goes into attributes.
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),

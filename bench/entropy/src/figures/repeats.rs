@@ -1,4 +1,8 @@
 //! Share of the flows of one pair of hosts whose source port another flow has, by QPN allocation.
+//!
+//! Two QPs of a pair with one port share a path everywhere. Random ports repeat like birthdays: of
+//! 128 flows over 16,384 ports 0.4 %. What shows here is that the product of QPNs is as good as
+//! random while QPNs count up by small steps, and many times worse where both are aligned.
 
 use super::super::dice::Dice;
 use super::super::flows::QpnUse;
@@ -32,6 +36,7 @@ pub(super) fn figures(effort: Effort) -> Vec<Figure> {
     figures
 }
 
+/// A trial is one pair of hosts, from new starts.
 fn sample(
     pair: &PairOfHosts,
     flows: u32,

@@ -1,4 +1,9 @@
 //! A rack that talks to all others, and two stages of switches.
+//!
+//! Larger than a pair: 768 connections and more from one rack, whose addresses differ as well, and
+//! two tiers of switches. The second part shows polarisation in one line: with the same seed the
+//! second switch has one of its 16 ways (0.0625) for all that the first one sent there, with
+//! another seed all of them.
 
 use super::super::dice::Dice;
 use super::super::flows::QpnUse;
@@ -69,6 +74,7 @@ pub(super) fn figures(effort: Effort) -> Vec<Figure> {
     figures
 }
 
+/// A row of the first part; only the busiest way is stated there.
 fn all_to_all(row: String, ways: u32, stated: &'static str, sample: &Sample) -> Figure {
     Figure {
         table: "all to all",
@@ -80,6 +86,7 @@ fn all_to_all(row: String, ways: u32, stated: &'static str, sample: &Sample) -> 
     }
 }
 
+/// As the reference states for this table.
 const RACK_TRIALS: u32 = 40;
 
 const RACK: [(u32, u32, &str); 6] = [
@@ -105,6 +112,7 @@ fn rack(
     let mut loads = vec![0; usize::try_from(ways).unwrap_or(0)];
     for _ in 0..trials {
         loads.fill(0);
+        // 64 hosts in one block: consecutive addresses are what linear hashes see in practice.
         let subnet = dice.word() & !63;
         let (seed, one) = (dice.bits(), QpnUse::Step(1).starts(dice).0);
         let bases: Vec<u32> = (0..HOSTS)
@@ -159,7 +167,9 @@ const RACK_HOSTS: u32 = 16;
 fn two_stages(is_same: bool, trials: u32, dice: &mut Dice) -> Balances {
     let mut balances = Balances::default();
     let first = dice.bits();
+    // Drawn only where it is used: the rows of this table follow each other with the same dice.
     let second = if is_same { first } else { dice.bits() };
+    // A trial gives sixteen balances, one for each spine.
     for _ in 0..trials / 8 {
         let mut loads = [[0; 16]; 16];
         for _ in 0..STAGED_FLOWS {

@@ -1,4 +1,16 @@
 //! A switch hash as a file: the hash value of each source port.
+//!
+//! Some switches tell which way a given flow takes. Whoever asks for all source ports has the hash
+//! as a table, of 16,384 lines:
+//!
+//! ```text
+//! # leaf-7, 10.0.0.1 to 10.0.1.1
+//! 49152 0x1f3a
+//! 49153 7994
+//! ```
+//!
+//! A port that is left out is an error and not a zero: a table that was cut off would make every
+//! forecast look worse than it is.
 
 use std::collections::BTreeMap;
 
@@ -57,6 +69,7 @@ impl PortTable {
     /// From lines `PORT VALUE`, numbers decimal or with 0x, `#` before comments.
     /// Errors: a word that is no such number, a port given twice, a port left out.
     pub fn read(text: &str) -> Result<Self, TableError> {
+        // Sorted by port: its values are then the table, whatever the order of the lines.
         let mut lines = BTreeMap::new();
         for (nth, line) in text.lines().enumerate() {
             let line = Line {
@@ -99,6 +112,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
+    /// None for a line without words.
     fn read(&self) -> Result<Option<(SourcePort, u32)>, TableError> {
         let mut words = self.text.split_whitespace();
         let Some(port) = words.next() else {
@@ -121,6 +135,7 @@ impl Line<'_> {
         }
     }
 
+    /// At the word, or behind the line's end where a word is missing.
     fn wrong(&self, word: &str, expected: &'static str) -> TableError {
         let start = self.text.as_ptr().addr();
         let at = match word {
