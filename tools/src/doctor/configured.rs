@@ -1,4 +1,8 @@
 //! What a configuration file asks of this machine.
+//!
+//! The sections are tried by the functions of `sapphired --check`, and so mean the same. Compiling
+//! the sources is part of it and takes as long as a start of the daemon; whoever wants a quick look
+//! leaves `--config` out.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,6 +16,7 @@ use super::finding::Finding;
 use crate::control;
 
 /// None, with the finding, when it cannot be used.
+/// Everything else is looked at all the same: a broken file need not be the only fault.
 pub(super) fn read(path: Option<&Path>, findings: &mut Vec<Finding>) -> Option<Config> {
     match Config::read(path?) {
         Ok(config) => Some(config),
@@ -23,17 +28,20 @@ pub(super) fn read(path: Option<&Path>, findings: &mut Vec<Finding>) -> Option<C
 }
 
 /// True when a port is a kernel's.
+/// Then a machine without InfiniBand is a problem and not a remark.
 pub(super) fn wants_umad(config: &Config) -> bool {
     let mut ports = config.ports.iter();
     ports.any(|port| matches!(port, PortSection::Umad { .. }))
 }
 
+/// In the order of the file, the daemon last.
 pub(super) fn look(config: &Config, findings: &mut Vec<Finding>) {
     findings.extend(sections(config));
     findings.push(sources(config));
     if let Some(directory) = &config.state.directory {
         findings.push(state(directory));
     }
+    // None where the kernel does not tell who listens; nothing is said then.
     if config.local_service.is_some() {
         findings.extend(others::listeners(None).map(|all| local_service(&all)));
     }
@@ -47,6 +55,8 @@ pub(super) fn look(config: &Config, findings: &mut Vec<Finding>) {
     }
 }
 
+/// What can be judged without reading a fabric. Each has its own finding, as they are mended one by
+/// one.
 fn sections(config: &Config) -> Vec<Finding> {
     let mut all = Vec::new();
     match checks::check_workers(config) {
@@ -66,6 +76,7 @@ fn sections(config: &Config) -> Vec<Finding> {
 }
 
 /// As `sapphired --check`.
+/// Reads and compiles, in memory; nothing is stored or served.
 fn sources(config: &Config) -> Finding {
     let checked = checks::check_sources(config);
     match checked {
@@ -79,7 +90,10 @@ fn sources(config: &Config) -> Finding {
 }
 
 /// Whether somebody else answers this host's kernel.
+/// The kernel sends a query to all that listen and takes the first answer, so two of them answer at
+/// random.
 fn local_service(listeners: &[Listener]) -> Finding {
+    // By the name of the program: one that cannot be told counts as a stranger.
     let own = |listener: &&Listener| listener.program.as_deref() == Some("sapphired");
     let (ours, others): (Vec<_>, Vec<_>) = listeners.iter().partition(own);
     match (others.first(), ours.len()) {
@@ -105,6 +119,8 @@ fn local_service(listeners: &[Listener]) -> Finding {
     }
 }
 
+/// Tried by a file without a name, which leaves nothing behind. As the user who runs the doctor,
+/// who may not be the daemon's.
 fn state(directory: &Path) -> Finding {
     let named = directory.display();
     match tempfile::tempfile_in(directory) {
@@ -118,11 +134,13 @@ fn state(directory: &Path) -> Finding {
     }
 }
 
+/// A warning where nobody answers, because a machine is looked at before its first start too.
 fn daemon(section: &ControlSection) -> Finding {
     let answer = control::ask(&section.path, "status", Duration::from_secs(2));
     let answer = match answer {
         Ok(answer) => answer,
         Err(failure) => {
+            // The finding has no need of the program's name in front.
             let said = failure.to_string();
             let said = said.trim_start_matches("sapphire: ").to_owned();
             return Finding::warning(
@@ -142,6 +160,7 @@ fn daemon(section: &ControlSection) -> Finding {
     }
 }
 
+/// The error itself names the place in the file.
 const CORRECT: &str = "correct the configuration file; see docs/examples";
 
 #[cfg(test)]

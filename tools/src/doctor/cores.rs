@@ -1,10 +1,15 @@
 //! Cores of workers.
+//!
+//! A worker polls without a pause and so takes a core for itself. Shared with other threads it
+//! still answers, with the scheduler's pauses in its tail; so all of this is a warning and none a
+//! problem. It only says something where a configuration names cores.
 
 use sm_control::config::Config;
 
 use super::finding::Finding;
 use super::machine::Machine;
 
+/// A finding for each core, in the order of the file.
 pub(super) fn look(machine: &Machine, config: Option<&Config>, findings: &mut Vec<Finding>) {
     let Some(config) = config else {
         return;
@@ -18,6 +23,7 @@ pub(super) fn look(machine: &Machine, config: Option<&Config>, findings: &mut Ve
         ));
         return;
     }
+    // A missing file means none: kernels without isolated cores have it empty.
     let isolated = machine.text("/sys/devices/system/cpu/isolated");
     let isolated = isolated.as_deref().map(listed).unwrap_or_default();
     for core in &workers.cores {
@@ -33,6 +39,7 @@ pub(super) fn look(machine: &Machine, config: Option<&Config>, findings: &mut Ve
     }
 }
 
+/// None also for machines whose clock is not the system's to set, as most virtual ones.
 fn governor(machine: &Machine, core: usize) -> Option<Finding> {
     let path = format!("/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor");
     let governor = machine.text(&path)?;
@@ -46,6 +53,7 @@ fn governor(machine: &Machine, core: usize) -> Option<Finding> {
 }
 
 /// As in `0-3,8`.
+/// What is no number is left out: the kernel writes the file, and an empty one means none.
 pub(super) fn listed(text: &str) -> Vec<usize> {
     let parts = text.split(',').filter_map(|part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -55,4 +63,5 @@ pub(super) fn listed(text: &str) -> Vec<usize> {
 }
 
 /// More than any kernel has.
+/// A range in a made-up file must not take memory without bound.
 const MOST_CORES: usize = 1 << 16;

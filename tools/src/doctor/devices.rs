@@ -1,4 +1,12 @@
 //! Device nodes, and who has them open.
+//!
+//! Packets of management go through `/dev/infiniband/umadN`, a node for each port. Whoever may open
+//! one may speak as anybody on the fabric, SM included, so its rights matter both ways: the daemon
+//! must be let in, and others must not.
+//!
+//! The kernel gives each class and method of a port to one agent. A program that has registered for
+//! class 3 (SA) takes the requests away from `sapphired`, without an error that would be seen
+//! anywhere; who holds the file is the nearest to that which can be seen.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::PermissionsExt;
@@ -7,12 +15,15 @@ use super::finding::Finding;
 use super::machine::Machine;
 
 /// Programs that belong on a umad file.
+/// By the name in `/proc/PID/comm`.
 const OURS: [&str; 2] = ["opensm", "sapphired"];
 
+/// A finding for each node, then for each process that has one open.
 pub(super) fn look(machine: &Machine, findings: &mut Vec<Finding>) {
     let umads = machine.names("/sys/class/infiniband_mad");
     let umads: Vec<&String> = umads
         .iter()
+        // `issm` nodes and attributes of the class lie there too.
         .filter(|name| name.starts_with("umad"))
         .collect();
     if umads.is_empty() {
@@ -28,6 +39,7 @@ pub(super) fn look(machine: &Machine, findings: &mut Vec<Finding>) {
     findings.extend(holders(machine));
 }
 
+/// In the order of what keeps the daemon out: missing, closed, too open.
 fn node(machine: &Machine, name: &str) -> Finding {
     let path = format!("/dev/infiniband/{name}");
     let port = port_of(machine, name);
@@ -39,6 +51,8 @@ fn node(machine: &Machine, name: &str) -> Finding {
         );
     };
     let mode = about.permissions().mode() & 0o777;
+    // Opening registers nothing, and it is the one sure test of rights: groups and access lists
+    // count too.
     let opens = OpenOptions::new()
         .read(true)
         .write(true)
@@ -50,6 +64,7 @@ fn node(machine: &Machine, name: &str) -> Finding {
             "run sapphired as the node's owner, or give the node to its group by a udev rule",
         );
     }
+    // Reading or writing by others, each of which is enough.
     match mode & 0o006 {
         0 => Finding::ok("nodes", format!("{path} ({port}), mode {mode:04o}")),
         _ => Finding::warning(
@@ -60,6 +75,7 @@ fn node(machine: &Machine, name: &str) -> Finding {
     }
 }
 
+/// Device and port behind the node, as `mlx5_0 port 1`: numbers of nodes change from boot to boot.
 fn port_of(machine: &Machine, name: &str) -> String {
     let fact = |fact: &str| {
         let text = machine.text(&format!("/sys/class/infiniband_mad/{name}/{fact}"));
@@ -69,6 +85,7 @@ fn port_of(machine: &Machine, name: &str) -> String {
 }
 
 /// Who has umad files open. Registrations themselves cannot be seen from outside.
+/// A finding per process and file; a program with several descriptors on one file is told once.
 fn holders(machine: &Machine) -> Vec<Finding> {
     let all = machine.processes().into_iter().flat_map(|process| {
         let mut files = files_of(machine, process);
@@ -82,12 +99,14 @@ fn holders(machine: &Machine) -> Vec<Finding> {
     if findings.is_empty() {
         return vec![Finding::ok(
             "class 3",
+            // Descriptors of other users' processes are hidden from all but root.
             "no process has a umad file open (as far as this user may see)",
         )];
     }
     findings
 }
 
+/// Empty for a process that is gone or not ours to look into.
 fn files_of(machine: &Machine, process: u32) -> Vec<String> {
     let directory = format!("/proc/{process}/fd");
     let names = machine.names(&directory);
@@ -99,6 +118,7 @@ fn files_of(machine: &Machine, process: u32) -> Vec<String> {
         .collect()
 }
 
+/// A warning only: a monitor that reads counters has the file open and harms nobody.
 fn held(machine: &Machine, process: u32, file: &str) -> Finding {
     let command = machine.command(process).unwrap_or_else(|| "?".to_owned());
     let what = format!("{command} (process {process}) has {file} open");

@@ -1,4 +1,6 @@
 //! What was found, and what to do about it.
+//!
+//! It is the document of `--json` as well, one line each.
 
 use std::fmt;
 
@@ -7,14 +9,18 @@ use serde::Serialize;
 use crate::json::Document;
 
 /// One fact.
+/// Sentences begin small and have no full stop, so that they can stand behind other words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
     /// What it is about, in a word.
+    /// Such as `modules`, `nodes`, `ports`; programs may group by it.
     pub(super) about: &'static str,
     pub(super) verdict: Verdict,
     /// In a sentence.
+    /// With the names and numbers that were found, so that a log of it can be read elsewhere.
     pub(super) what: String,
     /// In a sentence, where something can be done.
+    /// Never missing beside a warning or a problem: the constructors see to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) remedy: Option<String>,
 }
@@ -24,6 +30,7 @@ impl Document for Finding {
 }
 
 /// How bad it is.
+/// A problem alone changes the exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Verdict {
@@ -35,6 +42,7 @@ pub(super) enum Verdict {
 }
 
 impl Finding {
+    /// Told too: that something was looked at is worth knowing.
     pub(super) fn ok(about: &'static str, what: impl Into<String>) -> Self {
         let (what, remedy, verdict) = (what.into(), None, Verdict::Ok);
         Self {
@@ -45,6 +53,7 @@ impl Finding {
         }
     }
 
+    /// What an operator may decide to leave as it is.
     pub(super) fn warning(
         about: &'static str,
         what: impl Into<String>,
@@ -60,6 +69,7 @@ impl Finding {
         }
     }
 
+    /// What keeps `sapphired` from serving on this machine, or from serving what was meant.
     pub(super) fn problem(
         about: &'static str,
         what: impl Into<String>,
@@ -73,6 +83,7 @@ impl Finding {
     }
 }
 
+/// Verdict and subject in columns; the remedy below, behind an arrow, under the sentence.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = match self.verdict {

@@ -1,6 +1,29 @@
 //! `sapphire doctor`: whether this machine can serve, and what to do where it cannot.
 //!
 //! It only looks: nothing is opened that would register with the kernel, nothing is sent.
+//!
+//! Every finding names what was looked at, how bad it is, what was found, and where something can
+//! be done, what. Exit status 3 where one is a problem; warnings alone end with 0, so that it can
+//! stand before `systemctl start` in a script.
+//!
+//! ```text
+//! ok      modules  ib_umad is loaded
+//! warning cores    core 3 of [workers] is not isolated: other threads may run there
+//!                  -> boot with isolcpus=3 nohz_full=3 where latency counts
+//! PROBLEM nodes    /dev/infiniband/umad0 (mlx5_0 port 1) is missing
+//!                  -> let udev make it (udevadm trigger), or pass it into the container
+//! ```
+//!
+//! ```text
+//! modules      ib_core, ib_umad, drivers, ABI        opensm      runs here? with the split?
+//! devices      umad nodes, rights, who holds them    memory      huge pages
+//! ports        states, LIDs, the SM's LID            cores       isolation, governor
+//! configured   what --config asks of this machine, and whether its daemon answers
+//! ```
+//!
+//! Facts come through [`machine`], which can be turned to another root, so that the tests make
+//! machines of files and break them one fault at a time. What needs the running system (sockets,
+//! netlink, writing into a directory) is in [`configured`] alone.
 
 mod configured;
 mod cores;
@@ -61,11 +84,15 @@ pub(crate) fn run(verb: &Doctor) -> Outcome {
     }
 }
 
+/// In the order in which one mends: what is below comes first. Never fails: what cannot be looked
+/// at is a finding of its own, or none.
 fn look(verb: &Doctor) -> Vec<Finding> {
     let machine = Machine::under(&verb.root);
     let mut findings = Vec::new();
+    // First, since it says what this machine is meant to do.
     let config = configured::read(verb.config.as_deref(), &mut findings);
     let wants_umad = config.as_ref().is_some_and(configured::wants_umad);
+    // One finding instead of one from each room about the same absence.
     if ports::devices(&machine).is_empty() {
         findings.push(no_infiniband(wants_umad));
     } else {
@@ -73,6 +100,7 @@ fn look(verb: &Doctor) -> Vec<Finding> {
         devices::look(&machine, &mut findings);
         ports::look(&machine, &mut findings);
     }
+    // Also without a device: OpenSM may run on the simulator.
     opensm::look(&machine, &mut findings);
     memory::look(&machine, &mut findings);
     cores::look(&machine, config.as_ref(), &mut findings);
@@ -83,6 +111,7 @@ fn look(verb: &Doctor) -> Vec<Finding> {
 }
 
 /// What serves without any fabric is fine without it.
+/// A ring or the simulator needs no device.
 fn no_infiniband(wants_umad: bool) -> Finding {
     let what = "this machine has no InfiniBand device (nothing in /sys/class/infiniband)";
     match wants_umad {

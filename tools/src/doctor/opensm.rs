@@ -1,13 +1,20 @@
 //! OpenSM: whether it runs here, and whether it lets sapphired answer.
+//!
+//! OpenSM takes the SA's requests of its port for itself unless the split is preloaded into it,
+//! which leaves reads to `sapphired` (ADR 0011). Whether it is shows in the maps of the process;
+//! that it was only asked for shows in its environment.
 
 use super::finding::Finding;
 use super::machine::Machine;
 use super::ports;
 
 /// Library that leaves reads to sapphired.
+/// The beginning of the file's name, as it stands in `/proc/PID/maps`.
 const SPLIT: &str = "libsapphire_split";
 
+/// Several OpenSMs are looked at one by one.
 pub(super) fn look(machine: &Machine, findings: &mut Vec<Finding>) {
+    // By name: its path differs between distributions.
     let named = |process: &u32| machine.command(*process).as_deref() == Some("opensm");
     let all: Vec<u32> = machine.processes().into_iter().filter(named).collect();
     if all.is_empty() {
@@ -22,6 +29,7 @@ pub(super) fn look(machine: &Machine, findings: &mut Vec<Finding>) {
     }
     for process in all {
         findings.push(split(machine, process));
+        // A machine's own port being the SM's is all that can be known without asking OpenSM.
         if ports::has_sm(machine) {
             let what = "the SM's LID is a port of this machine: OpenSM is master, or was";
             findings.push(Finding::ok("opensm", what));
@@ -36,6 +44,7 @@ pub(super) fn look(machine: &Machine, findings: &mut Vec<Finding>) {
     }
 }
 
+/// Without a device there is nothing that an OpenSM could run on.
 fn absent(machine: &Machine) -> Finding {
     if ports::devices(machine).is_empty() {
         return Finding::ok("opensm", "no OpenSM runs here");
@@ -48,6 +57,8 @@ fn absent(machine: &Machine) -> Finding {
     )
 }
 
+/// Three ways to have no split, each with another remedy: hidden, not found by the loader, never
+/// installed.
 fn split(machine: &Machine, process: u32) -> Finding {
     let what = |words: &str| format!("OpenSM (process {process}) {words}");
     let Some(maps) = machine.text(&format!("/proc/{process}/maps")) else {
@@ -61,6 +72,8 @@ fn split(machine: &Machine, process: u32) -> Finding {
         return Finding::ok("opensm", what("has the split: reads are left to sapphired"));
     }
     let environment = machine.text(&format!("/proc/{process}/environ"));
+    // The loader only warns when it does not find a library to preload, and that is easily missed
+    // in a journal.
     if environment.is_some_and(|all| all.split('\0').any(|one| one.contains(SPLIT))) {
         return Finding::problem(
             "opensm",

@@ -1,13 +1,19 @@
 //! States and LIDs of ports.
+//!
+//! A port serves when it is ACTIVE and has been told the SM's LID. States come in the order DOWN,
+//! INIT (wired), ARMED, ACTIVE (an SM has brought it up); each step that is missing has another
+//! cause and another remedy.
 
 use super::finding::Finding;
 use super::machine::Machine;
 
 /// Names of devices.
+/// All, InfiniBand or RoCE; what a port is, its link layer says.
 pub(super) fn devices(machine: &Machine) -> Vec<String> {
     machine.names("/sys/class/infiniband")
 }
 
+/// A finding for each port of each device.
 pub(super) fn look(machine: &Machine, findings: &mut Vec<Finding>) {
     for device in devices(machine) {
         let ports = machine.names(&format!("/sys/class/infiniband/{device}/ports"));
@@ -18,6 +24,7 @@ pub(super) fn look(machine: &Machine, findings: &mut Vec<Finding>) {
 }
 
 /// True when the SM's LID is that of a port of this machine.
+/// Not proof that an SM runs: one that has gone leaves its LID behind in the port.
 pub(super) fn has_sm(machine: &Machine) -> bool {
     let devices = devices(machine);
     let mut ports = devices.iter().flat_map(|device| {
@@ -29,16 +36,22 @@ pub(super) fn has_sm(machine: &Machine) -> bool {
     ports.any(|port| port.lid.is_some_and(|lid| lid != 0) && port.lid == port.sm_lid)
 }
 
+/// As the files say at one moment.
 struct Port {
     name: String,
     /// Such as `ACTIVE`.
+    /// Empty where the file is missing.
     state: String,
+    /// `InfiniBand` or `Ethernet`.
     link: String,
+    /// 0 before an SM has given one; none where the file says none.
     lid: Option<u16>,
+    /// The same of the SM that brought the port up.
     sm_lid: Option<u16>,
 }
 
 impl Port {
+    /// The number before the state is its code; the word is the same in all kernels.
     fn read(machine: &Machine, device: &str, port: &str) -> Self {
         let text = |name: &str| {
             machine.text(&format!(
@@ -61,6 +74,7 @@ impl Port {
         }
     }
 
+    /// RoCE first: such a port is ACTIVE too, with no LIDs.
     fn judged(&self) -> Finding {
         let Self { name, state, .. } = self;
         if self.link == "Ethernet" {

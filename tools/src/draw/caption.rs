@@ -1,4 +1,8 @@
 //! What stands below a picture.
+//!
+//! Words for what is drawn: the title, the damage, paths hop by hop, the tree's root, the load.
+//! Both kinds of pictures share them, and an SVG also has them as its description, for those who
+//! hear a page instead of seeing it.
 
 use std::fmt::Write;
 
@@ -8,10 +12,11 @@ use super::load::Load;
 use super::path::{End, Path};
 use super::scene::{LinkId, LinkState, Scene, Tree, counted};
 
-/// Most items that one line lists.
+/// Most items that one line lists; a longer one would hide the lines below it.
 const LISTED: usize = 24;
 
 /// One line that says what is drawn.
+/// `6 x 5 torus: 30 switches, 30 hosts, 60 links`, or `29 of 30 switches` where some are missing.
 pub(crate) fn title(scene: &Scene) -> String {
     let switches = scene.places.len() - scene.empty_places().count();
     let hosts = scene
@@ -19,6 +24,7 @@ pub(crate) fn title(scene: &Scene) -> String {
         .iter()
         .filter_map(|place| place.switch.as_ref());
     let hosts: usize = hosts.map(|switch| switch.hosts).sum();
+    // A link of several cables counts once, and as there while one of them is.
     let is_wired = |state: &LinkState| matches!(state, LinkState::Wired(_));
     let wired = scene
         .links
@@ -35,6 +41,7 @@ pub(crate) fn title(scene: &Scene) -> String {
 }
 
 /// Everything else, a line each.
+/// The worst comes first: a refusal, then what is missing, then what was asked for.
 pub(crate) fn lines(scene: &Scene) -> Vec<String> {
     let mut lines = Vec::new();
     if scene.is_refused {
@@ -52,6 +59,7 @@ pub(crate) fn lines(scene: &Scene) -> Vec<String> {
 }
 
 /// `6 x 5 torus`: axes of radix 1 are left out.
+/// A torus with some open axes says which; one with all open is a mesh.
 fn shape(shape: Shape) -> String {
     let there = Axis::ALL
         .into_iter()
@@ -79,6 +87,7 @@ fn shape(shape: Shape) -> String {
     text
 }
 
+/// The whole is only named where something is missing from it.
 fn of(have: usize, all: usize, what: &str) -> String {
     if have == all {
         counted(all, what)
@@ -87,6 +96,7 @@ fn of(have: usize, all: usize, what: &str) -> String {
     }
 }
 
+/// A ring of two is wired as a mesh, so it has none.
 fn datelines(shape: Shape) -> Option<String> {
     let closed = Axis::ALL
         .into_iter()
@@ -98,6 +108,7 @@ fn datelines(shape: Shape) -> Option<String> {
 }
 
 /// A sentence over what may be a long list; none over an empty one.
+/// Ends with how many more there are, so that no reader takes the list for the whole.
 fn list<T: ToString>(start: &str, items: impl Iterator<Item = T>) -> Option<String> {
     let items: Vec<_> = items.map(|item| item.to_string()).collect();
     let shown: Vec<_> = items.iter().take(LISTED).map(String::as_str).collect();
@@ -108,10 +119,12 @@ fn list<T: ToString>(start: &str, items: impl Iterator<Item = T>) -> Option<Stri
     (!items.is_empty()).then(|| text + ".")
 }
 
+/// By coordinates: names of switches need not say where they are.
 fn between(link: LinkId, shape: Shape) -> String {
     format!("{} and {}", link.low, link.high(shape))
 }
 
+/// All hops with their VLs, since a change of VL at a dateline is what one looks for.
 fn of_path(path: &Path) -> String {
     let sl = match (&path.sl, path.problem()) {
         (Ok(sl), _) => sl,
@@ -134,6 +147,7 @@ fn of_path(path: &Path) -> String {
     text + "."
 }
 
+/// With the LID, which is what tables and counters know.
 fn end(end: &End) -> String {
     match end.at {
         Some(at) => format!("{} (LID {}, at {at})", end.name, end.lid),
@@ -141,12 +155,14 @@ fn end(end: &End) -> String {
     }
 }
 
+/// A problem as a sentence of its own.
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     first.into_iter().chain(letters).chain(['.']).collect()
 }
 
+/// Where the tree crosses a dateline, as that may close a credit loop with unicast.
 fn of_tree(tree: &Tree, shape: Shape) -> String {
     let mut text = format!("Multicast tree: root at {}", tree.root);
     let across = tree.branches.iter().map(|branch| branch.link(shape));
@@ -160,6 +176,7 @@ fn of_tree(tree: &Tree, shape: Shape) -> String {
     text + "."
 }
 
+/// The range, and the busiest link: of several with as many paths the first.
 fn of_load(load: &Load, scene: &Scene) -> String {
     let links = scene.links.iter().filter_map(|link| match &link.state {
         LinkState::Wired(cables) => Some((load.per_cable(link.id, cables.len()), link.id)),
@@ -181,6 +198,7 @@ fn of_load(load: &Load, scene: &Scene) -> String {
 }
 
 /// `+x 12 paths: VL 0 8, VL 1 4; -x 12 paths: VL 0 12`
+/// VLs without paths are left out.
 pub(crate) fn load_of(load: &Load, link: LinkId) -> String {
     let ways = [(Sign::Plus, '+'), (Sign::Minus, '-')].map(|(sign, letter)| {
         let total = usize::try_from(load.one_way(link, sign)).unwrap_or(usize::MAX);

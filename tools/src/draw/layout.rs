@@ -1,4 +1,19 @@
 //! Where things stand on paper. All lengths in pixels.
+//!
+//! A torus has up to three axes and paper has two: planes of the third are laid side by side, in
+//! rows. A ring is drawn as a line with a stub at each end, across which the dateline runs; a link
+//! to another plane is a slanted stub, to the upper left for plus, to the lower left for minus. All
+//! lengths are whole pixels, so equal scenes give equal bytes on every machine.
+//!
+//! ```text
+//!               z=0                    z=1
+//!    2  --o----o----o--        --o----o----o--      -- stub of a ring
+//!         |    |    |            |    |    |
+//!    1  --o----o----o--        --o----o----o--
+//!         |    |    |            |    |    |
+//!   y=0 --o----o----o--        --o----o----o--
+//!        x=0   1    2           x=0   1    2
+//! ```
 
 use routing::placement::{Axis, Coordinate, Sign};
 
@@ -6,6 +21,7 @@ use super::scene::{LinkId, Scene, Step};
 use super::view::View;
 
 /// A point on paper.
+/// From the upper left, y downwards, as in SVG.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Point {
     pub(crate) x: i32,
@@ -13,6 +29,7 @@ pub(crate) struct Point {
 }
 
 /// A piece of a link: the whole of it, or what one end shows of it.
+/// Level, upright, or diagonal with equal sides: nothing else is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) from: Point,
@@ -20,6 +37,7 @@ pub(crate) struct Segment {
 }
 
 /// How much room a switch gets.
+/// One of three, by the number of places; everything scales together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Room {
     /// From switch to switch.
@@ -38,10 +56,12 @@ pub(crate) struct Room {
     /// Length of the arrows on paths.
     pub(crate) arrow: i32,
     /// Widths of lines: tree, path.
+    /// As SVG takes them, to be written without converting.
     pub(crate) widths: (&'static str, &'static str),
 }
 
 /// What a hop of a path says.
+/// By how many letters fit on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HopLabel {
     /// `SL 1 VL 0`
@@ -52,6 +72,7 @@ pub(crate) enum HopLabel {
     None,
 }
 
+/// Names of up to twelve letters stand beside switches.
 const ROOMY: Room = Room {
     cell: 96,
     dot: 8,
@@ -64,6 +85,7 @@ const ROOMY: Room = Room {
     widths: ("3.5", "6"),
 };
 
+/// Names of up to seven letters, or coordinates, stand beside switches.
 const MEDIUM: Room = Room {
     cell: 56,
     dot: 6,
@@ -76,6 +98,7 @@ const MEDIUM: Room = Room {
     widths: ("2.5", "5"),
 };
 
+/// For thousands: form and damage show, words do not.
 const TIGHT: Room = Room {
     cell: 24,
     dot: 4,
@@ -89,7 +112,9 @@ const TIGHT: Room = Room {
 };
 
 /// Most switches that get much room, and some.
+/// A 4x4x4, or an 8x8.
 const ROOMY_PLACES: usize = 64;
+/// An 8x8x8.
 const MEDIUM_PLACES: usize = 512;
 
 /// Left and right of everything.
@@ -99,20 +124,25 @@ const HEAD: i32 = 56;
 /// Beside the columns and rows, for their labels.
 const LABELS: i32 = 30;
 /// Widest row of planes, unless a single one is wider.
+/// About what a screen shows without scrolling sideways.
 const WIDEST: i32 = 1800;
 
 /// The arrangement of a scene.
+/// Made from the scene alone; a few numbers, so it is copied freely.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {
     pub(crate) view: View,
     pub(crate) room: Room,
     shape: routing::placement::Shape,
     /// Planes side by side.
+    /// At least 1; chosen once, in [`Layout::of`].
     abreast: i32,
 }
 
 impl Layout {
     /// The more switches, the less room for each.
+    /// By places and not by switches, so that a damaged torus is as large as the whole one beside
+    /// it.
     pub(crate) fn of(scene: &Scene) -> Self {
         let room = match scene.places.len() {
             0..=ROOMY_PLACES => ROOMY,
@@ -130,9 +160,12 @@ impl Layout {
     }
 
     /// As wide as it is high, or somewhat wider.
+    /// The fewest planes abreast with which all rows together are a third wider than high; then the
+    /// planes are shared out evenly, so that 12 planes, 5 abreast in 3 rows, become 4 abreast.
     fn choose_abreast(&self) -> i32 {
         let (width, height) = self.plane_size();
         let planes = i32::from(self.view.count(self.view.through));
+        // Planes of one row are at least one, even where that is wider.
         let fits = |abreast: &i32| abreast * width <= WIDEST;
         let is_wide = |abreast: &i32| {
             let rows = (planes + abreast - 1) / abreast;
@@ -147,6 +180,7 @@ impl Layout {
     }
 
     /// Width and height of one plane with its labels.
+    /// From the left label to the last stub, from the heading to the labels below.
     fn plane_size(&self) -> (i32, i32) {
         let length = |axis| self.room.cell * (i32::from(self.view.count(axis)) - 1);
         let heading = if self.view.through.is_some() { 24 } else { 0 };
@@ -158,6 +192,7 @@ impl Layout {
     }
 
     /// Width of the pictures, and where the words below begin.
+    /// The height is that of the pictures alone: how many lines stand below is not known here.
     pub(crate) fn size(&self) -> (i32, i32) {
         let (width, height) = self.plane_size();
         let planes = i32::from(self.view.count(self.view.through));
@@ -169,6 +204,7 @@ impl Layout {
     }
 
     /// Where the switch at the lower left of a plane is.
+    /// Planes fill rows from the left, rows follow downwards.
     pub(crate) fn origin(&self, plane: u8) -> Point {
         let (width, height) = self.plane_size();
         let plane = i32::from(plane);
@@ -181,6 +217,7 @@ impl Layout {
     }
 
     /// The switch at the upper right of a plane.
+    /// With [`Layout::origin`] it spans what the dateline runs around.
     pub(crate) fn far_corner(&self, plane: u8) -> Point {
         let length = |axis| self.room.cell * (i32::from(self.view.count(axis)) - 1);
         let origin = self.origin(plane);
@@ -196,11 +233,13 @@ impl Layout {
     }
 
     /// From the outermost switches to the dateline.
+    /// Across the stubs, nearer to their ends.
     pub(crate) const fn dateline(&self) -> i32 {
         self.room.stub - self.room.stub / 4
     }
 
     /// Where a switch is.
+    /// Rows count upwards and pixels downwards.
     pub(crate) fn point(&self, at: Coordinate) -> Point {
         let origin = self.origin(self.view.plane(at));
         Point {
@@ -210,6 +249,7 @@ impl Layout {
     }
 
     /// What is seen of a link, from its lower to its upper end.
+    /// One for a link that is drawn whole, two for one whose ends are stubs.
     pub(crate) fn segments(&self, link: LinkId) -> Vec<Segment> {
         let (low, high) = (self.point(link.low), self.point(link.high(self.shape)));
         if Some(link.axis) != self.view.through && !link.closes_ring(self.shape) {
@@ -232,8 +272,10 @@ impl Layout {
     }
 
     /// What is seen of a hop, in its direction.
+    /// The first begins at the switch that sends.
     pub(crate) fn hop_segments(&self, step: Step) -> Vec<Segment> {
         let mut segments = self.segments(step.link(self.shape));
+        // A link runs from low to high; a hop in the minus direction runs it backwards.
         if step.direction.sign == Sign::Minus {
             segments.reverse();
             for segment in &mut segments {
@@ -244,6 +286,7 @@ impl Layout {
     }
 
     /// Where the end of a stub is, seen from its switch.
+    /// Upwards is minus y.
     fn stub(&self, axis: Axis, sign: Sign) -> (i32, i32) {
         let towards = match sign {
             Sign::Plus => 1,
@@ -281,6 +324,7 @@ impl Segment {
     }
 
     /// -1, 0 or 1 each way.
+    /// Enough for arrows, as there are only eight directions.
     pub(crate) const fn heading(self) -> (i32, i32) {
         (
             (self.to.x - self.from.x).signum(),

@@ -1,4 +1,13 @@
 //! How many paths use each link.
+//!
+//! It counts paths and no traffic: from each switch to each other one, a path counts once on every
+//! link that it crosses, on the VL that it has there. So the most loaded link is the one that
+//! all-to-all traffic fills first. Hosts are left out: with as many at every switch they would only
+//! multiply all counts.
+//!
+//! Cost: switches squared times the length of a path. For one destination the forwarding tables are
+//! looked up once per switch, and all sources then follow these; destinations are shared out over
+//! the cores. A 24x24x24 has 191 million paths.
 
 use std::num::NonZero;
 use std::thread;
@@ -11,20 +20,26 @@ use super::path::direction;
 use super::scene::{LinkId, Step};
 
 /// Paths of the lower QoS level from every switch to every other one, by link, direction and VL.
+/// A count fits 32 bits: no link has more paths than there are pairs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Load {
     shape: Shape,
     /// Shape: place of the lower end x 3 + axis.
+    /// Also for links that the shape has not; these stay 0.
     counts: Vec<OfLink>,
 }
 
 /// Shape: minus, plus; then by VL.
+/// 128 bytes.
 type OfLink = [[u32; VLS]; 2];
 
+/// VL 15 is never a path's, but an SL2VL entry of it means that packets are dropped, so there is a
+/// place for it.
 const VLS: usize = 16;
 
 impl Load {
     /// Follows the forwarding tables from every switch in the torus to every other one.
+    /// Switches outside the torus neither send nor receive here. Blocks until all is counted.
     pub(crate) fn measure(topology: &Topology, routes: &Routes, torus: &Torus) -> Self {
         let work = Work {
             topology,
@@ -34,12 +49,14 @@ impl Load {
         };
         let places: Vec<_> = torus.by_place().map(|placed| placed.switch).collect();
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        // Whole destinations: what is looked up for one is of no use to another.
         let share = places.len().div_ceil(threads).max(1);
         let counts = thread::scope(|scope| {
             let shares = places.chunks(share);
             let running: Vec<_> = shares
                 .map(|share| scope.spawn(move || work.count(share)))
                 .collect();
+            // A thread that panicked is left out: a picture with less load is better than none.
             let finished = running.into_iter().filter_map(|it| it.join().ok());
             finished.fold(work.nothing(), add)
         });
@@ -61,6 +78,8 @@ impl Load {
     }
 
     /// Paths on each cable of a link, in its busier direction.
+    /// Rounded up: cables of one link share its paths by destination, and one of them has the
+    /// remainder.
     pub(crate) fn per_cable(&self, link: LinkId, cables: usize) -> u32 {
         let busier = self
             .one_way(link, Sign::Plus)
@@ -70,6 +89,7 @@ impl Load {
     }
 }
 
+/// What all threads read; copied, as it is four references and a shape.
 #[derive(Clone, Copy)]
 struct Work<'a> {
     topology: &'a Topology,
@@ -79,21 +99,27 @@ struct Work<'a> {
 }
 
 /// How a switch forwards to the destination at hand.
+/// Computed once per switch and destination, followed once per source.
 #[derive(Clone, Copy)]
 struct Way {
     switch: SwitchIx,
     output: u8,
+    /// Place in the counts.
     link: usize,
     sign: Sign,
+    /// Place of the switch that comes next.
     next: usize,
+    /// By which port packets come in there, on which SL2VL depends.
     next_input: u8,
 }
 
 impl Work<'_> {
+    /// All counts at 0.
     fn nothing(self) -> Vec<OfLink> {
         vec![[[0; VLS]; 2]; self.shape.places() * Axis::ALL.len()]
     }
 
+    /// Counts for some destinations, over all sources.
     fn count(self, destinations: &[SwitchIx]) -> Vec<OfLink> {
         let mut counts = self.nothing();
         for destination in destinations {
@@ -101,6 +127,7 @@ impl Work<'_> {
             for source in self.torus.switches() {
                 let sl = self
                     .torus
+                    // The lower QoS level: the other one has the same paths, on other VLs.
                     .path_sl(Sl::default(), source.switch, *destination);
                 self.follow(&ways, source.at, sl, &mut counts);
             }
@@ -109,6 +136,8 @@ impl Work<'_> {
     }
 
     /// By place: the way on; none at the destination and where there is no path.
+    /// By the LID of the destination's port 0: its hosts have LIDs of their own, which tables may
+    /// forward otherwise.
     fn ways(self, destination: SwitchIx) -> Vec<Option<Way>> {
         let port0 = self.topology.switch(destination).port0;
         let lid = self.topology.end_port(port0).lid;
@@ -121,6 +150,7 @@ impl Work<'_> {
         ways
     }
 
+    /// None where the table has no entry, or leads out of the torus.
     fn way(self, switch: SwitchIx, from: Coordinate, lid: Lid) -> Option<Way> {
         let output = self.routes.output(switch, lid)?;
         let direction = direction(self.torus, switch, output)?;
@@ -138,14 +168,17 @@ impl Work<'_> {
         })
     }
 
+    /// Adds one path to the counts, hop by hop.
     fn follow(self, ways: &[Option<Way>], from: Coordinate, sl: Sl, counts: &mut [OfLink]) {
         let (mut here, mut input) = (self.shape.place(from), 0);
         // No path is longer than there are switches.
+        // Tables that were read may run in a circle; so the walk has a bound.
         for _ in 0..ways.len() {
             let Some(way) = ways.get(here).copied().flatten() else {
                 return;
             };
             let table = self.routes.sl2vl(way.switch, input, way.output).0;
+            // SL2VL of the output by the input, where packets wait for credits.
             let vl = table.get(usize::from(sl.get())).copied().unwrap_or(0);
             if let Some(link) = counts.get_mut(way.link) {
                 link[usize::from(way.sign == Sign::Plus)][usize::from(vl) % VLS] += 1;
@@ -155,10 +188,12 @@ impl Work<'_> {
     }
 }
 
+/// Three links belong to each place: those in the plus direction.
 fn slot(shape: Shape, link: LinkId) -> usize {
     shape.place(link.low) * Axis::ALL.len() + link.axis.index()
 }
 
+/// Order does not matter, so the result is the same with any number of threads.
 fn add(mut sum: Vec<OfLink>, more: Vec<OfLink>) -> Vec<OfLink> {
     let pairs = sum.iter_mut().flatten().flatten();
     for (sum, more) in pairs.zip(more.iter().flatten().flatten()) {

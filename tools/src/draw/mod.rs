@@ -1,6 +1,22 @@
 //! `sapphire draw`: a torus as a picture, for operators and for documents.
 //!
 //! [`scene`] says what there is to see, [`svg`] and [`text`] draw it.
+//!
+//! Three steps, each of which knows nothing of the next:
+//!
+//! ```text
+//! Topology, Torus, Routes        what was placed and routed
+//!       |  scene, path, load     -> what there is to see: places, links, hops, counts
+//!       |  view, layout          -> which axis runs where, and how much room each switch gets
+//!       v  svg, text, caption    -> signs on paper
+//! ```
+//!
+//! A scene is plain values, so that tests compare scenes and pictures without parsing either. The
+//! same scene always gives the same bytes; a picture in a document can be drawn again and compared.
+//!
+//! It draws tori and meshes alone: of no other fabric is it known where switches stand. What
+//! torus-2QoS refuses is drawn as well, as far as the switches could be placed, because a picture
+//! of the damage is what the operator needs then; the exit status is 3 all the same.
 
 mod caption;
 mod layout;
@@ -64,6 +80,7 @@ pub(crate) fn run(verb: &Draw) -> Outcome {
 }
 
 /// Pictures of other formats have names that promise them.
+// Found before the fabric is read and routed, which may take a while.
 fn check_is_svg(verb: &Draw) -> Outcome {
     const OTHERS: [&str; 11] = [
         "png", "jpg", "jpeg", "gif", "pdf", "ps", "eps", "webp", "bmp", "tif", "tiff",
@@ -83,14 +100,19 @@ fn check_is_svg(verb: &Draw) -> Outcome {
 }
 
 /// A picture, and what is wrong with the fabric in it.
+/// The picture is written in any case, the problem told after it.
 struct Drawing {
     scene: Scene,
+    /// Sentences, a line each.
     problem: Option<String>,
 }
 
+/// Errors: those of reading and routing, but for a refusal with places to draw.
 fn draw(verb: &Draw) -> Outcome<Drawing> {
     let inputs = verb.fabric.inputs();
     check_is_torus(&inputs)?;
+    // SLs of paths are what the SA answers, policy included, which takes a snapshot; all else is in
+    // the tables.
     let routed = if verb.path.is_empty() {
         route(&inputs)
     } else {
@@ -104,6 +126,7 @@ fn draw(verb: &Draw) -> Outcome<Drawing> {
 }
 
 /// Only torus-2QoS knows where switches are.
+/// Errors: usage, before anything is read.
 fn check_is_torus(inputs: &Inputs) -> Outcome {
     if !inputs.is_open_to_torus() {
         return Err(no_places(
@@ -116,6 +139,7 @@ fn check_is_torus(inputs: &Inputs) -> Outcome {
     Ok(())
 }
 
+/// The two ways to have no coordinates share this sentence.
 fn no_places(advice: &str) -> Failure {
     Failure::usage(format!(
         "draw needs the place of every switch in a torus, which a torus configuration tells: \
@@ -124,6 +148,7 @@ fn no_places(advice: &str) -> Failure {
 }
 
 /// What the picture is made from; SLs of paths are read from a snapshot.
+/// Compiling takes longer than routing, so it is done for paths alone.
 enum Routed {
     Parts(Box<FabricState>),
     Compiled(Box<Compiled>),
@@ -152,6 +177,7 @@ fn compile(inputs: &Inputs) -> Result<Box<Compiled>, PipelineError> {
     Ok(Box::new(compiled))
 }
 
+/// Puts onto the scene what was asked for, and collects the paths that there are not.
 fn draw_routed(verb: &Draw, routed: &Routed) -> Outcome<Drawing> {
     let parts = routed.parts();
     let Some(torus) = parts.routes.torus() else {
@@ -176,8 +202,10 @@ fn draw_routed(verb: &Draw, routed: &Routed) -> Outcome<Drawing> {
     })
 }
 
+/// In the order of the command line. Errors: a name that no port has, or that several have.
 fn paths(verb: &Draw, compiled: &Compiled, torus: &Torus) -> Outcome<Vec<Path>> {
     let find = |text: &String| or_fail(compiled.parts.subnet.find(text));
+    // Clap takes two values per `--path`, so nothing is left over.
     let pairs = verb.path.chunks_exact(2);
     pairs
         .map(|pair| Path::trace(compiled, torus, find(&pair[0])?, find(&pair[1])?))
@@ -185,6 +213,7 @@ fn paths(verb: &Draw, compiled: &Compiled, torus: &Torus) -> Outcome<Vec<Path>> 
 }
 
 /// The placement alone: there are no paths, no tree and no load to draw.
+/// Without places there is nothing to draw, and the refusal is all that is said.
 fn draw_refused(verb: &Draw, refused: &pipeline::Refused) -> Outcome<Drawing> {
     warn(&remarks_of_engine(&refused.refusal.warnings));
     let Some(torus) = refused.refusal.torus.as_deref() else {
@@ -217,6 +246,7 @@ fn is_standard_output(verb: &Draw) -> bool {
     verb.output.as_deref() == Some(std::path::Path::new("-"))
 }
 
+/// Text and file may both be asked for.
 fn emit(verb: &Draw, scene: &Scene) -> Outcome {
     if verb.text {
         out!("{}", text::render(scene));

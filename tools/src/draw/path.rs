@@ -1,4 +1,9 @@
 //! The way between two ports.
+//!
+//! The SL is what the SA answers for the pair, from the snapshot; the hops are what the tables do
+//! with packets of it. So a picture shows what happens, and not what an engine meant. Turns against
+//! the dimension order (x before y before z) are marked: torus-2QoS takes them only around a failed
+//! switch.
 
 use routing::placement::{Coordinate, Direction};
 use routing::reference::walk;
@@ -12,6 +17,7 @@ use crate::failure::{Failure, Outcome};
 use crate::wrong::Wrong;
 
 /// A path, or why there is none.
+/// With an SL there are hops from the first switch to the last; without, none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Path {
     pub(crate) from: End,
@@ -23,6 +29,7 @@ pub(crate) struct Path {
 }
 
 /// One end of a path.
+/// Hosts of one switch have the same place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) name: String,
@@ -32,9 +39,11 @@ pub(crate) struct End {
 }
 
 /// A hop between switches.
+/// Hops from and to hosts are not drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hop {
     pub(crate) step: Step,
+    /// On the link of this hop.
     pub(crate) vl: u8,
     /// Comes out of a turn that x before y before z does not allow.
     pub(crate) is_against_order: bool,
@@ -42,6 +51,7 @@ pub(crate) struct Hop {
 
 impl Path {
     /// The path that the SA gives the source, along the tables. Errors: indices out of range.
+    /// A pair without a path is a result, to be drawn and told; only indices are errors.
     pub(crate) fn trace(
         compiled: &Compiled,
         torus: &Torus,
@@ -50,6 +60,7 @@ impl Path {
     ) -> Outcome<Self> {
         let from = end(compiled, source)?;
         let to = end(compiled, destination)?;
+        // Both are asked, as either may have no path: policy and partitions refuse, tables end.
         let found = whole::path_sl(&compiled.snapshot, from.lid, to.lid)
             .map_err(|status| {
                 let words = format!("the SA answers status 0x{status:04x} and no record");
@@ -74,10 +85,12 @@ impl Path {
     }
 }
 
+/// Indices come from the subnet, whose ports fit 32 bits.
 fn end_ix(ix: usize) -> EndPortIx {
     EndPortIx(u32::try_from(ix).unwrap_or(u32::MAX))
 }
 
+/// Topology and subnet number end ports in the same way.
 fn end(compiled: &Compiled, ix: usize) -> Outcome<End> {
     let parts = &compiled.parts;
     let ends = (
@@ -95,6 +108,7 @@ fn end(compiled: &Compiled, ix: usize) -> Outcome<End> {
 }
 
 /// The way through the tables. Errors: where it ends.
+/// A hop that leads out of the torus has no direction and is left out.
 fn hops(
     compiled: &Compiled,
     torus: &Torus,
@@ -108,6 +122,7 @@ fn hops(
     let between = walked.hops.iter().filter_map(|hop| {
         let from = torus.coordinate(hop.switch)?;
         let direction = direction(torus, hop.switch, hop.output)?;
+        // None at the first switch, where packets come from a host: no turn there.
         let came = self::direction(torus, hop.switch, hop.input);
         let table = parts.routes.sl2vl(hop.switch, hop.input, hop.output).0;
         Some(Hop {
@@ -120,6 +135,7 @@ fn hops(
 }
 
 /// Where a port of a switch leads within the torus.
+/// None for ports of hosts, and for cables that lead in no direction.
 pub(crate) fn direction(torus: &Torus, switch: SwitchIx, port: u8) -> Option<Direction> {
     let placed = torus.placed(switch)?;
     Direction::ALL

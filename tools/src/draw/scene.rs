@@ -1,4 +1,8 @@
 //! What there is to see of a torus, without saying how it looks.
+//!
+//! Every place and link that the shape has is in it, there or missing, so that whoever draws need
+//! not know the torus: it goes through both lists once. Text, SVG and captions are made from it
+//! alone.
 
 use routing::placement::{Axis, Coordinate, Direction, Shape, Sign};
 use routing::tables::MulticastTree;
@@ -18,7 +22,9 @@ pub(crate) struct Scene {
     /// Switches without a place, and cables that lead in no direction, in words.
     pub(crate) outside: Vec<String>,
     /// The engine does not route it.
+    /// Then there are places and links only.
     pub(crate) is_refused: bool,
+    /// Those that were asked for, also those that there are not.
     pub(crate) paths: Vec<Path>,
     pub(crate) tree: Option<Tree>,
     pub(crate) load: Option<Load>,
@@ -33,9 +39,11 @@ pub(crate) struct Place {
 }
 
 /// What a picture says about a switch.
+/// In words, ready to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Placed {
     /// Printable.
+    /// The node description; see [`printable`].
     pub(crate) name: String,
     pub(crate) guid: String,
     /// CA and router ports plugged into it.
@@ -43,6 +51,7 @@ pub(crate) struct Placed {
 }
 
 /// Which link: from a place in the plus direction of an axis.
+/// A link that closes a ring begins at the last position and ends at 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct LinkId {
     pub(crate) low: Coordinate,
@@ -50,6 +59,7 @@ pub(crate) struct LinkId {
 }
 
 /// The cables between two neighbouring places.
+/// One for all parallel cables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Link {
     pub(crate) id: LinkId,
@@ -57,6 +67,7 @@ pub(crate) struct Link {
 }
 
 /// What is left of a link.
+/// `Missing` is damage; `NoSwitch` follows from damage that is drawn anyway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LinkState {
     /// Wired. Ports of the lower switch and of the upper one, cable by cable.
@@ -68,6 +79,7 @@ pub(crate) enum LinkState {
 }
 
 /// One hop, from a place in a direction.
+/// The same link, seen from the end that sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) from: Coordinate,
@@ -75,6 +87,7 @@ pub(crate) struct Step {
 }
 
 /// The spanning tree of multicast.
+/// Groups use parts of it: whoever is a member hangs on the tree where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tree {
     pub(crate) root: Coordinate,
@@ -84,6 +97,7 @@ pub(crate) struct Tree {
 
 impl Scene {
     /// A torus and its damage, with nothing on it.
+    /// Cost: once over all ports.
     pub(crate) fn of(topology: &Topology, torus: &Torus) -> Self {
         let shape = torus.shape();
         let places = shape.coordinates().map(|at| Place {
@@ -126,6 +140,7 @@ impl Scene {
     }
 
     /// Places where some path turns against the dimension order.
+    /// A place as often as paths turn there.
     pub(crate) fn turns(&self) -> impl Iterator<Item = Coordinate> + '_ {
         let hops = self.paths.iter().flat_map(|path| &path.hops);
         hops.filter(|hop| hop.is_against_order)
@@ -140,6 +155,7 @@ impl LinkId {
     }
 
     /// True for the link that closes a ring. The dateline lies on it.
+    /// Also true at the end of a mesh, which has no such link: ask for links of the shape only.
     pub(crate) fn closes_ring(self, shape: Shape) -> bool {
         self.low.on(self.axis) + 1 == shape.radix_of(self.axis)
     }
@@ -147,6 +163,7 @@ impl LinkId {
 
 impl Step {
     /// The link that it uses.
+    /// Both directions of a cable give the same link.
     pub(crate) fn link(self, shape: Shape) -> LinkId {
         let axis = self.direction.axis;
         match self.direction.sign {
@@ -169,6 +186,7 @@ impl Step {
 
 impl Tree {
     /// The tree of a torus.
+    /// A branch whose ports lead in no direction is left out.
     pub(crate) fn of(tree: &MulticastTree, torus: &Torus) -> Self {
         let branches = tree.branches().iter().filter_map(|branch| {
             let placed = torus.placed(branch.from)?;
@@ -180,6 +198,7 @@ impl Tree {
         });
         let root = torus.coordinate(tree.root());
         Self {
+            // A tree of an engine that knows coordinates has its root in the torus.
             root: root.unwrap_or(Coordinate([0; 3])),
             branches: branches.collect(),
         }
@@ -187,6 +206,7 @@ impl Tree {
 }
 
 /// Every link of a shape.
+/// An axis of radix 1 has none, one of radix 2 has one: a second would be a parallel cable.
 fn link_ids(shape: Shape) -> impl Iterator<Item = LinkId> {
     let ids = shape.coordinates().flat_map(|low| {
         let along = move |axis| LinkId { low, axis };
@@ -198,6 +218,7 @@ fn link_ids(shape: Shape) -> impl Iterator<Item = LinkId> {
     })
 }
 
+/// A port that is known as one of the link and leads to no switch has lost its cable.
 fn state(topology: &Topology, torus: &Torus, id: LinkId) -> LinkState {
     let (Some(low), Some(_)) = (torus.at(id.low), torus.at(id.high(torus.shape()))) else {
         return LinkState::NoSwitch;
@@ -216,6 +237,7 @@ fn state(topology: &Topology, torus: &Torus, id: LinkId) -> LinkState {
     }
 }
 
+/// Names come from devices, so they are made harmless at once.
 fn describe(topology: &Topology, switch: SwitchIx) -> Placed {
     let of = topology.switch(switch);
     Placed {
@@ -226,6 +248,7 @@ fn describe(topology: &Topology, switch: SwitchIx) -> Placed {
 }
 
 /// What has no place in the torus.
+/// Switches first, then cables.
 fn outside(topology: &Topology, torus: &Torus) -> Vec<String> {
     let switches = topology
         .switch_ixs()
@@ -248,6 +271,7 @@ fn stray_cables<'a>(
             .cables(placed.switch)
             .filter(|(port, far, far_port)| {
                 let is_known = known.iter().any(|ports| ports.contains(port));
+                // Each cable is seen from both ends; the lower end tells it.
                 let is_first = (placed.switch, *port) < (*far, *far_port);
                 !is_known && is_first && torus.placed(*far).is_some()
             });
@@ -269,6 +293,7 @@ pub(crate) fn printable(name: &str) -> String {
 }
 
 /// `1 host`, `2 hosts`.
+/// For the few words that pictures count.
 pub(crate) fn counted(count: usize, what: &str) -> String {
     let plural = match (count, what.strip_suffix("switch")) {
         (1, _) => "",

@@ -1,4 +1,22 @@
 //! A scene in characters, like the pictures of torus-2QoS(8).
+//!
+//! For terminals, mails and comparisons with torus-2QoS(8), whose pictures the tests repeat. A torus
+//! of 3 by 3:
+//!
+//! ```text
+//!        |    |    |
+//!   2  --+----+----+--
+//!        |    |    |
+//!   1  --+----+----+--
+//!        |    |    |
+//! y=0  --+----+----+--
+//!        |    |    |
+//!
+//!      x=0    1    2
+//! ```
+//!
+//! Each switch has a row and a column of its own with room for signs between; what is drawn later
+//! covers what was there.
 
 use routing::placement::Coordinate;
 
@@ -7,12 +25,14 @@ use super::scene::{LinkId, LinkState, Scene};
 use super::view::View;
 
 /// Characters from switch to switch.
+/// Four of them for the link.
 const PITCH: usize = 5;
 
 /// Column of the first switch, behind the labels of the rows and a stub.
 const LEFT: usize = 7;
 
 /// Picture and caption. Lines have no blanks at their ends.
+/// Planes one below the other, then caption and signs.
 pub(crate) fn render(scene: &Scene) -> String {
     let mut text = String::new();
     let view = View::of(scene.shape);
@@ -32,6 +52,7 @@ pub(crate) fn render(scene: &Scene) -> String {
 }
 
 /// One plane.
+/// Links first, so that switches stand on them.
 pub(crate) fn picture(scene: &Scene, plane: u8) -> String {
     let mut canvas = Canvas::new(View::of(scene.shape), plane);
     canvas.links(scene);
@@ -40,6 +61,7 @@ pub(crate) fn picture(scene: &Scene, plane: u8) -> String {
     canvas.finish()
 }
 
+/// Only signs that occur.
 fn legend(scene: &Scene) -> Vec<String> {
     let view = View::of(scene.shape);
     let mut signs = Vec::new();
@@ -63,6 +85,7 @@ fn shows_through(scene: &Scene) -> bool {
     scene.tree.is_some() || !scene.paths.is_empty()
 }
 
+/// Two rows for each row of switches and one more: switches at odd rows, links between.
 struct Canvas {
     view: View,
     plane: u8,
@@ -80,6 +103,7 @@ impl Canvas {
         }
     }
 
+    /// What is out of bounds is not drawn: marks at the right edge of narrow tori.
     fn set(&mut self, row: usize, column: usize, sign: char) {
         let place = self.rows.get_mut(row).and_then(|row| row.get_mut(column));
         if let Some(place) = place {
@@ -88,6 +112,7 @@ impl Canvas {
     }
 
     /// Row and column of a place; none on another plane.
+    /// Rows of the torus count upwards, rows of characters downwards.
     fn spot(&self, at: Coordinate) -> Option<(usize, usize)> {
         let from_top = self.view.count(self.view.up) - 1 - self.view.row(at);
         let row = 2 * usize::from(from_top) + 1;
@@ -102,6 +127,7 @@ impl Canvas {
         let hops = scene.paths.iter().flat_map(|path| &path.hops);
         let branches: Vec<_> = branches.map(|step| step.link(scene.shape)).collect();
         let hops: Vec<_> = hops.map(|hop| hop.step.link(scene.shape)).collect();
+        // A tree among all links could not be told from them.
         if scene.tree.is_none() {
             let is_wired = |state: &LinkState| matches!(state, LinkState::Wired(_));
             let wired = scene.links.iter().filter(|link| is_wired(&link.state));
@@ -118,11 +144,13 @@ impl Canvas {
     }
 
     /// Links that close a ring show as a stub at each end.
+    /// A whole link is a row of signs; upright it is one sign, which both its ends set.
     fn link(&mut self, scene: &Scene, link: LinkId, sign: Option<char>) {
         let ends = [link.low, link.high(scene.shape)].map(|at| self.spot(at));
         let closes = link.closes_ring(scene.shape);
         if Some(link.axis) == self.view.up {
             for (end, above) in ends.into_iter().zip([true, false]) {
+                // On another plane, and then both ends are.
                 let Some((row, column)) = end else { return };
                 let row = if above { row - 1 } else { row + 1 };
                 self.set(row, column, sign.unwrap_or('|'));
@@ -144,6 +172,7 @@ impl Canvas {
     }
 
     /// Links to other planes, beside the switches.
+    /// At the columns next to the switch, which a link across has only signs in.
     fn marks(&mut self, scene: &Scene, link: LinkId) {
         if Some(link.axis) != self.view.through {
             return;
@@ -156,6 +185,7 @@ impl Canvas {
         }
     }
 
+    /// Later ones win: root over switch, path over root, turn over path, ends over all.
     fn switches(&mut self, scene: &Scene) {
         let there = scene.places.iter().filter(|place| place.switch.is_some());
         for place in there {
@@ -188,6 +218,7 @@ impl Canvas {
     }
 
     /// Positions of the rows at the left, of the columns below.
+    /// Two rows are added below for the columns.
     fn labels(&mut self) {
         if let Some(axis) = self.view.up {
             for (nth, position) in (0..self.view.count(Some(axis))).rev().enumerate() {
@@ -206,6 +237,7 @@ impl Canvas {
     }
 
     /// A word that ends in a column.
+    /// To the right edge, so that numbers stand in line.
     fn write_to(&mut self, row: usize, last: usize, word: &str) {
         for (sign, back) in word.chars().rev().zip(0..=last) {
             self.set(row, last - back, sign);
@@ -213,6 +245,7 @@ impl Canvas {
     }
 
     /// Rows of stubs without any are left out, as in the man page.
+    /// Rows of links within the picture stay, even where they are empty: they keep its form.
     fn finish(self) -> String {
         let stubs = [0, self.rows.len().saturating_sub(3)];
         let lines = self.rows.into_iter().enumerate().filter_map(|(nth, row)| {

@@ -1,8 +1,11 @@
 //! Which axis of a torus runs which way on paper.
+//!
+//! Only axes with more than one switch take part, so that a 6x1x5 is drawn flat, as 6 by 5.
 
 use routing::placement::{Axis, Coordinate, Shape};
 
 /// Axes by their use. Axes of radix 1 have none.
+/// The three are different axes; one that is missing has those after it missing too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct View {
     shape: Shape,
@@ -29,6 +32,7 @@ impl View {
     }
 
     /// Length of one of the view's own axes.
+    /// 1 for an axis that is missing, so that loops over it run once.
     pub(crate) fn count(&self, axis: Option<Axis>) -> u8 {
         axis.map_or(1, |axis| self.shape.radix_of(axis))
     }
@@ -38,14 +42,17 @@ impl View {
         axis.map_or(0, |axis| at.on(axis))
     }
 
+    /// From the left, from 0.
     pub(crate) fn column(&self, at: Coordinate) -> u8 {
         Self::position(at, self.across)
     }
 
+    /// From the bottom, from 0.
     pub(crate) fn row(&self, at: Coordinate) -> u8 {
         Self::position(at, self.up)
     }
 
+    /// 0 where there is one.
     pub(crate) fn plane(&self, at: Coordinate) -> u8 {
         Self::position(at, self.through)
     }

@@ -1,4 +1,10 @@
 //! The account of an answer.
+//!
+//! The order is that of the answer: ends, request, record, rules, obstacle, engine, hops. Nothing
+//! is decided here a second time. The record comes from the function that answers requests; why a
+//! rule held comes from the policy's interpreter, the reference of the compiled tables; the hops
+//! come from the forwarding tables. So an account can show that these disagree, and does not hide
+//! it.
 
 use std::path::Path;
 
@@ -25,6 +31,7 @@ use crate::failure::{Failure, Outcome};
 /// Everything there is to say, in the order in which the answer comes about.
 ///
 /// `file`: the policy file, for places in it.
+/// Errors: indices that the fabric has not; a request that would get no reply at all.
 pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> Outcome<Account> {
     let parts = &compiled.parts;
     let ends = &parts.topology.end_ports;
@@ -32,11 +39,13 @@ pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> 
     else {
         return Err(Failure::failed("no such port"));
     };
+    // The GID that clients know: subnet prefix and port GUID.
     let dgid = Gid::unicast(parts.options.subnet_prefix, destination.guid);
     let request = pair.request(source.lid.get(), dgid);
     let reply = whole::respond(&compiled.snapshot, &request)
         .ok_or_else(|| Failure::failed("the request would get no reply"))?;
     let (status, records) = request::parse(&reply).map_err(Failure::failed)?;
+    // A policy may choose among the LIDs of a port; without a record the base LID is as good.
     let dlid = records
         .first()
         .and_then(|record| Lid::new(record.dlid.get()).ok())
@@ -60,6 +69,7 @@ pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> 
     })
 }
 
+/// Names as `query` and tables print them, and the place where the engine knows one.
 fn end(parts: &FabricState, ix: usize, end: &EndPort) -> End {
     let name = parts
         .subnet
@@ -81,6 +91,7 @@ fn end_ix(ix: usize) -> EndPortIx {
     EndPortIx(u32::try_from(ix).unwrap_or(u32::MAX))
 }
 
+/// Codes that mean nothing (a rate that is not defined) are left out and not guessed.
 fn summary(record: &PathRecord) -> Record {
     let rate = Rate::from_code(record.rate.value()).map(|rate| rate.to_string());
     let mtu = Mtu::from_code(record.mtu.value()).map(Mtu::bytes);
@@ -100,6 +111,7 @@ fn summary(record: &PathRecord) -> Record {
 }
 
 impl Pair {
+    /// Both ends count as named, as the request names both.
     fn query(&self) -> Query {
         let query = Query {
             source: self.source,
@@ -113,6 +125,7 @@ impl Pair {
 }
 
 /// The rule that gave the level, why each earlier one did not, and which later ones would have.
+/// Lines are those of the file that was compiled.
 fn rules(parts: &FabricState, policy: &Policy, pair: &Pair, file: Option<&Path>) -> Rules {
     let why = explain(policy, &parts.facts, &parts.partitions, &pair.query());
     let missed = why.missed.iter().map(|missed| Earlier {
@@ -140,6 +153,7 @@ fn rules(parts: &FabricState, policy: &Policy, pair: &Pair, file: Option<&Path>)
         rule_line: why.line,
         rule_use: why.chosen.rule.and_then(|rule| purpose(policy, rule)),
         level: level.title(),
+        // A level that is built in stands in no file.
         level_line: (level.origin != Origin::BuiltIn).then_some(level.span.start.line),
         level_sl: level.sl.map(|sl| *sl),
         level_gives: offer_with(level, policy.flow_labels(why.chosen.rule, why.chosen.level)),
@@ -149,6 +163,7 @@ fn rules(parts: &FabricState, policy: &Policy, pair: &Pair, file: Option<&Path>)
 }
 
 /// Why a rule does not hold, with the name of a service id.
+/// An id alone tells an operator nothing; `0x0106..` with "NVMe" behind it does.
 fn why_not(missed: &Missed, pair: &Pair) -> String {
     match (missed.criterion, pair.numbers[Field::ServiceId]) {
         (Criterion::Field(Field::ServiceId), Some(id)) => {
@@ -159,12 +174,14 @@ fn why_not(missed: &Missed, pair: &Pair) -> String {
     }
 }
 
+/// None for a rule whose author wrote no `use:`.
 fn purpose(policy: &Policy, rule: policy::model::RuleIx) -> Option<String> {
     let purpose = policy.rule(rule).purpose.as_ref();
     purpose.map(|purpose| purpose.value.clone())
 }
 
 /// The step that fails, where there is no record.
+/// None also where the steps find nothing wrong, which would be a defect of ours.
 fn obstacle(parts: &FabricState, pair: &Pair) -> Option<Obstacle> {
     let level = parts.policy.as_ref().map(|policy| {
         let why = explain(policy, &parts.facts, &parts.partitions, &pair.query());
@@ -180,6 +197,7 @@ fn obstacle(parts: &FabricState, pair: &Pair) -> Option<Obstacle> {
 }
 
 /// What made the routes, and its part in the SL.
+/// Only torus engines have a part in the SL: three bits for datelines, one for the level.
 fn engine(parts: &FabricState, pair: &Pair, record: Option<&PathRecord>) -> Engine {
     let name = parts.routes.engine().to_string();
     let (Some(record), Some(_)) = (record, parts.routes.torus()) else {
@@ -194,6 +212,8 @@ fn engine(parts: &FabricState, pair: &Pair, record: Option<&PathRecord>) -> Engi
     };
     let chosen = Chosen {
         sl: sl.get(),
+        // Bit 3 is kept from level or partition, bits 0 to 2 tell which rings are crossed at their
+        // datelines.
         kept_bit: sl.get() >> 3,
         datelines: sl.get() & 7,
         from: at(pair.source),
@@ -206,6 +226,8 @@ fn engine(parts: &FabricState, pair: &Pair, record: Option<&PathRecord>) -> Engi
 }
 
 /// The way packets take, with the VL of each hop.
+/// Follows the tables as packets would. Without a record the SL is taken as 0, and the way still
+/// shows where it ends.
 fn hops(parts: &FabricState, pair: &Pair, dlid: Lid, record: Option<&PathRecord>) -> Hops {
     let walked = walk(
         &parts.topology,
@@ -233,6 +255,7 @@ fn hops(parts: &FabricState, pair: &Pair, dlid: Lid, record: Option<&PathRecord>
             description: switch.description.clone(),
             at,
         };
+        // By the port that packets come in by: switches look VLs up by input and output.
         let vl = parts
             .routes
             .sl2vl(hop.switch, hop.input, hop.output)

@@ -1,6 +1,10 @@
 //! What `sapphire explain --json` prints, and what its text is made from.
 //!
 //! Both are made from one value, so that people and programs are told the same.
+//!
+//! Names of fields are an interface (`docs/schemas`); their order here is that of the document.
+//! What a fabric or a policy does not have is null and not left out, but for [`Chosen`], whose
+//! fields stand beside the engine's name or not at all.
 
 use serde::Serialize;
 
@@ -8,6 +12,7 @@ use crate::json::Document;
 use crate::services::Asked;
 
 /// Why a pair gets the answer it gets, in the order in which the answer comes about.
+/// Made by `account`, printed and dropped.
 #[derive(Debug, Serialize)]
 pub(crate) struct Account {
     pub(super) source: End,
@@ -32,6 +37,7 @@ impl Document for Account {
 }
 
 /// A port.
+/// Source or destination, as found by what the operator wrote.
 #[derive(Debug, Serialize)]
 pub(super) struct End {
     pub(super) name: Option<String>,
@@ -44,6 +50,7 @@ pub(super) struct End {
 }
 
 /// A PathRecord, codes in words.
+/// The fields that applications use; the whole record is what `sapphire query` shows.
 #[derive(Debug, Serialize)]
 pub(super) struct Record {
     pub(super) dlid: u16,
@@ -63,6 +70,7 @@ pub(super) struct Record {
 }
 
 /// The rule that gave the level, why each earlier one did not, and which later ones would have.
+/// With `earlier_rules` and `later_rules` it covers every rule that has to do with this request.
 #[derive(Debug, Serialize)]
 pub(super) struct Rules {
     pub(super) file: Option<String>,
@@ -84,6 +92,7 @@ pub(super) struct Rules {
 }
 
 /// A rule that does not hold.
+/// In the order of the file.
 #[derive(Debug, Serialize)]
 pub(super) struct Earlier {
     pub(super) line: u32,
@@ -92,6 +101,7 @@ pub(super) struct Earlier {
 }
 
 /// A rule that would hold too.
+/// It has no effect, as the first rule that holds is final; often it is what its author expected.
 #[derive(Debug, Serialize)]
 pub(super) struct Later {
     pub(super) line: u32,
@@ -99,6 +109,7 @@ pub(super) struct Later {
 }
 
 /// The step that fails, where there is no record.
+/// One, the first on the way of the answer; there may be more behind it.
 #[derive(Debug, Serialize)]
 pub(super) struct Obstacle {
     pub(super) step: &'static str,
@@ -116,6 +127,7 @@ pub(super) struct Engine {
 }
 
 /// An SL by coordinates.
+/// `sl` is `kept_bit << 3 | datelines`.
 #[derive(Debug, Serialize)]
 pub(super) struct Chosen {
     pub(super) sl: u8,
@@ -139,6 +151,7 @@ pub(super) enum Hops {
 }
 
 /// A switch on the way.
+/// In the order of packets, the destination's switch last.
 #[derive(Debug, Serialize)]
 pub(super) struct Hop {
     pub(super) switch: String,

@@ -1,4 +1,23 @@
 //! `sapphire explain`: why a pair gets the PathRecord it gets.
+//!
+//! It compiles the fabric as the daemon would, sends the very request through the very functions
+//! that answer, and then says step by step where each part of the reply comes from: which rule gave
+//! the level and why the ones before it did not, which part of the SL the engine has, which way
+//! packets take and on which VLs. Where there is no record it names the step that refuses, and what
+//! to change.
+//!
+//! ```text
+//! source      H0_0_0 LID 1, port GUID .., at 0,0,0
+//! rule        qos-policy.conf:31: no, WHY
+//! rule        qos-policy.conf:40: yes, level NAME with WHAT
+//! rule        qos-policy.conf:52: would hold too, level NAME, but comes later
+//! hop 1       SWITCH in 7 out 1, SL 8 on VL 4, MTU 2048, RATE
+//! answer      LID 9, SL 8, P_Key 0xffff, MTU 2048, ..
+//! ```
+//!
+//! [`account`] finds out, [`document`] is what was found, [`text`] says it to people. The demo and
+//! `sapphire policy explain` use the same rooms. It asks no running SA: `sapphire query path` does
+//! that.
 
 mod account;
 mod document;
@@ -67,6 +86,7 @@ pub(crate) struct Question {
     json: bool,
 }
 
+/// As documents write numbers; range and width are checked by who asks.
 fn number(text: &str) -> Result<u64, Wrong> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
@@ -75,6 +95,7 @@ fn number(text: &str) -> Result<u64, Wrong> {
     parsed.map_err(|_| Wrong::from("expected a number, decimal or 0x..."))
 }
 
+/// Full or limited as it is written: the top bit is kept.
 fn pkey(text: &str) -> Result<u16, Wrong> {
     number(text)?
         .try_into()
@@ -86,9 +107,12 @@ pub(crate) fn run(verb: &Explain) -> Outcome {
 }
 
 /// Compiles and prints why.
+/// For `sapphire policy explain` too. A pair without a path is an account like any other and exit
+/// status 0: what was asked for is the explanation.
 pub(crate) fn explain(inputs: &Inputs, question: &Question) -> Outcome {
     let compiled = pipeline::compile(inputs, Stamp::default()).map_err(failure)?;
     warn(&compiled.warnings);
+    // Services may be named by words, which files of names can add to.
     let names = pipeline::ulp_names(inputs).map_err(Failure::failed)?;
     let pair = Pair::new(question, &compiled.parts, names)?;
     let explanation = account(&compiled, &pair, inputs.policy.as_deref())?;
@@ -100,6 +124,8 @@ pub(crate) fn explain(inputs: &Inputs, question: &Question) -> Outcome {
 }
 
 /// What is asked.
+/// Indices of end ports, not LIDs: with an LMC one port has several, and which of them the policy
+/// gives is part of the answer.
 pub(crate) struct Pair {
     pub(crate) source: usize,
     pub(crate) destination: usize,
@@ -111,6 +137,7 @@ pub(crate) struct Pair {
     pub(crate) names: UlpNames,
 }
 
+/// Errors: no port is called so, or several are.
 fn find(parts: &FabricState, port: Option<&String>) -> Outcome<usize> {
     // Clap sees to it that there is one.
     let port = port.ok_or_else(|| Failure::usage(String::from("give SRC and DST")))?;
@@ -118,6 +145,7 @@ fn find(parts: &FabricState, port: Option<&String>) -> Outcome<usize> {
 }
 
 impl Pair {
+    /// What is written out wins over what a service's name stands for.
     fn new(question: &Question, parts: &FabricState, names: UlpNames) -> Outcome<Self> {
         let named = match &question.service {
             Some(word) => service::named(&names, word)?,

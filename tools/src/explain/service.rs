@@ -1,4 +1,9 @@
 //! The service that is asked about: its name, and for one that does not ask, the SL of its job.
+//!
+//! Services are known by names (`docs/ulps.md`), and these say what a client's request carries: a
+//! service id, a P_Key, or nothing. MPI libraries are of the third kind: they are told an SL in
+//! their configuration and never ask. For them the answer is which SL to write there, and on a
+//! torus that none is safe, since each path has its own.
 
 use policy::Policy;
 use policy::model::criterion::Field;
@@ -12,6 +17,7 @@ use crate::failure::Outcome;
 use crate::services::{self, Asked};
 
 /// What a service makes a request name.
+/// At most one of the three is there.
 #[derive(Debug, Default)]
 pub(super) struct Named {
     pub(super) service_id: Option<u64>,
@@ -45,10 +51,12 @@ pub(super) fn asked(pair: &Pair) -> Option<Asked> {
 }
 
 /// For a program that is told its SL instead of asking: which SL, and whether that is safe.
+/// None for services that ask, whose record says it all.
 pub(super) fn job(parts: &FabricState, pair: &Pair, record_sl: Option<u8>) -> Option<Job> {
     let name = pair.silent.as_ref()?;
     let policy = parts.policy.as_ref();
     let reserved = policy.and_then(|policy| reserved(policy, name));
+    // There the SL belongs to the path: one for all can close a credit loop.
     let is_torus = parts.routes.torus().is_some();
     // What the policy reserves cannot be kept there.
     let reserved = reserved.filter(|_| !is_torus);
@@ -70,6 +78,7 @@ pub(super) fn job(parts: &FabricState, pair: &Pair, record_sl: Option<u8>) -> Op
 }
 
 /// The lowest SL that is kept for this service, and the line that says so.
+/// Names are compared without regard to case, as people write them.
 fn reserved(policy: &Policy, name: &str) -> Option<(u8, u32)> {
     let kept = policy
         .reserved_sls

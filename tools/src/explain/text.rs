@@ -1,10 +1,14 @@
 //! The account of an answer, for people.
+//!
+//! A line for each thing, with a word of 12 columns in front. A rule is named by file and line, as
+//! editors and compilers do it, so that one can jump there.
 
 use std::fmt::Display;
 
 use super::document::{Account, Engine, Hops, Job, Obstacle, Record, Rules};
 
 /// For people.
+/// Ends, service, rules, way, engine, answer: what one reads last is what one asked for.
 pub(crate) fn print(account: &Account) {
     print_account(account);
     if let Some(job) = &account.job {
@@ -12,6 +16,7 @@ pub(crate) fn print(account: &Account) {
     }
 }
 
+/// The answer comes behind its reasons.
 fn print_account(account: &Account) {
     let ends = [
         ("source", &account.source),
@@ -47,6 +52,7 @@ fn print_account(account: &Account) {
     }
 }
 
+/// What is missing is a dash or null, so that columns of words stay the same.
 fn print_record(record: &Record) {
     outln!(
         "answer      LID {}, SL {}, P_Key {}, MTU {}, {}, packet life {}, {}{}",
@@ -86,6 +92,7 @@ fn print_job(job: &Job) {
     }
 }
 
+/// Rules that did not hold, the one that did, those that come too late: the order of the file.
 fn print_policy(policy: &Rules) {
     for (role, groups) in [
         ("source", &policy.source_groups),
@@ -96,6 +103,7 @@ fn print_policy(policy: &Rules) {
             false => outln!("groups      {role} in {}", groups.join(", ")),
         }
     }
+    // The demo has no file that a reader could open.
     let file = policy.file.as_deref().unwrap_or("line");
     for rule in &policy.earlier_rules {
         let purpose = purpose(rule.r#use.as_ref());
@@ -135,6 +143,7 @@ fn print_obstacle(obstacle: &Obstacle, policy: Option<&Rules>) {
     }
 }
 
+/// The sum of bits is taken apart for engines that make one.
 fn print_engine(engine: &Engine) {
     let name = &engine.name;
     let Some(chosen) = &engine.chosen else {
@@ -151,6 +160,7 @@ fn print_engine(engine: &Engine) {
     );
 }
 
+/// Numbered from 1, as people count.
 fn print_hops(hops: &Hops) {
     let way = match hops {
         Hops::Way(way) => way,
@@ -173,6 +183,7 @@ fn print_hops(hops: &Hops) {
     }
 }
 
+/// For what has no name.
 fn text(words: Option<&String>) -> &str {
     words.map_or("-", String::as_str)
 }

@@ -1,9 +1,13 @@
 //! Colours, told apart also by those who see few of them, and readable on [`PAPER`].
+//!
+//! Several of the VLs' colours are those of Okabe and Ito, made for all kinds of eyes; the steps of
+//! load differ in width as well as in colour, for prints in grey.
 
 pub(crate) const PAPER: &str = "#ffffff";
 pub(crate) const INK: &str = "#1f2328";
 pub(crate) const SOFT_INK: &str = "#57606a";
 /// Links with nothing on them.
+/// Light, so that what is drawn over them stands out.
 pub(crate) const PLAIN: &str = "#b3bac1";
 /// Switches.
 pub(crate) const SWITCH: &str = "#57606a";
@@ -13,6 +17,7 @@ pub(crate) const TREE: &str = "#1f2328";
 pub(crate) const DATELINE: &str = "#8c6d1f";
 
 /// A VL: fill, and letters on it.
+/// VLs above 7 share one grey: torus-2QoS uses eight.
 pub(crate) const fn vl(vl: u8) -> (&'static str, &'static str) {
     match vl {
         0 => ("#0072b2", "#ffffff"),
@@ -28,6 +33,7 @@ pub(crate) const fn vl(vl: u8) -> (&'static str, &'static str) {
 }
 
 /// Steps of load, from least to most: colour and width of the line.
+/// Five, as the eye tells no more of one hue apart.
 pub(crate) const LOAD: [(&str, &str); 5] = [
     ("#9ecae1", "2"),
     ("#6baed6", "3"),

@@ -1,4 +1,7 @@
 //! What the signs mean, and the caption, below the picture.
+//!
+//! Only signs that occur are explained, so that the legend of a whole torus is short. SVG has no
+//! flowing text: long lines are broken here, by an estimate of how wide letters are.
 
 use std::collections::BTreeSet;
 
@@ -19,6 +22,7 @@ const SIZE: i32 = 12;
 const SIGN: i32 = 44;
 
 /// Everything below the picture.
+/// Laid out before anything is drawn, as the height of the document depends on it.
 pub(super) struct Below {
     at: Point,
     signs: Vec<(Sign, String)>,
@@ -26,6 +30,7 @@ pub(super) struct Below {
 }
 
 /// What an explanation stands beside.
+/// Drawn as in the picture, so that nobody has to compare colours from memory.
 enum Sign {
     Line {
         colour: &'static str,
@@ -38,6 +43,7 @@ enum Sign {
 }
 
 impl Below {
+    /// `width` is that of the whole document.
     pub(super) fn of(scene: &Scene, layout: &Layout, at: Point, width: i32) -> Self {
         // Letters are about half as wide as high; some are wider.
         let letters = usize::try_from((width - 2 * MARGIN) * 10 / (SIZE * 6)).unwrap_or(80);
@@ -58,6 +64,7 @@ impl Below {
         self.at.y + LINE * (lines + 2)
     }
 
+    /// Signs first, half a line of room, then the caption.
     pub(super) fn draw(&self, xml: &mut Xml) {
         xml.open("g", &[("font-size", &SIZE), ("fill", &colours::INK)]);
         let mut at = self.at.moved((0, LINE));
@@ -77,6 +84,8 @@ impl Below {
 }
 
 /// Lines of at most so many letters, broken between words.
+/// Lines after the first begin with blanks, so that one sees where an item ends. A word is never
+/// cut.
 fn wrapped(line: &str, letters: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in line.split(' ') {
@@ -94,9 +103,11 @@ fn wrapped(line: &str, letters: usize) -> Vec<String> {
 }
 
 /// Only signs that occur.
+/// In the order of the picture: damage, form, hosts, then what was asked for.
 fn signs(scene: &Scene, layout: &Layout) -> Vec<(Sign, String)> {
     let mut signs = damage(scene);
     let shape = scene.shape;
+    // Datelines of the third axis lie between planes and are not drawn.
     let on_paper = [layout.view.across, layout.view.up];
     let is_ring = |axis: &Axis| shape.radix_of(*axis) > 2 && !shape.is_mesh(*axis);
     if on_paper.into_iter().flatten().any(|axis| is_ring(&axis)) {
@@ -132,6 +143,7 @@ fn signs(scene: &Scene, layout: &Layout) -> Vec<(Sign, String)> {
 }
 
 /// Links to other planes show when there is something to say about them.
+/// Without any of these, slanted stubs at every switch would say nothing.
 fn has_slants(scene: &Scene, through: Axis) -> bool {
     let mut hops = scene.paths.iter().flat_map(|path| &path.hops);
     scene.tree.is_some()
@@ -150,6 +162,7 @@ impl Sign {
     }
 
     fn draw(&self, xml: &mut Xml, at: Point) {
+        // Letters and circles are centred over the place of a line.
         let middle = at.moved((SIGN / 2, 0));
         match self {
             Self::Line {
@@ -206,6 +219,7 @@ fn of_tree(scene: &Scene) -> Vec<(Sign, String)> {
     ]
 }
 
+/// A line for each VL that occurs.
 fn of_paths(scene: &Scene, layout: &Layout) -> Vec<(Sign, String)> {
     let mut signs = Vec::new();
     if scene.paths.iter().any(|path| path.sl.is_ok()) {
@@ -230,6 +244,7 @@ fn of_paths(scene: &Scene, layout: &Layout) -> Vec<(Sign, String)> {
     signs
 }
 
+/// The steps that links of this scene can have.
 fn of_load(scene: &Scene) -> Vec<(Sign, String)> {
     let Some(load) = &scene.load else {
         return Vec::new();

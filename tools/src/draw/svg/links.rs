@@ -1,4 +1,8 @@
 //! Links: wired, missing, loaded; and the datelines that they cross.
+//!
+//! Small pictures have an element with a title for each link. Large ones (no room for letters) have
+//! one element for all plain links: a torus of thousands would else be megabytes, and nobody points
+//! at a link of 24 pixels.
 
 use std::fmt::Write;
 
@@ -12,6 +16,7 @@ use super::super::scene::{Link, LinkState, Scene};
 use super::colours;
 
 /// Every link of the shape. Those to other planes show only when missing or loaded.
+/// Missing ones last, so that no load covers them.
 pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     plain(xml, scene, layout);
     if let Some(load) = &scene.load {
@@ -21,6 +26,7 @@ pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     counts(xml, scene, layout);
 }
 
+/// In the order of the scene, with the ports of their cables.
 fn wired(scene: &Scene) -> impl Iterator<Item = (&Link, &[(u8, u8)])> {
     scene.links.iter().filter_map(|link| match &link.state {
         LinkState::Wired(cables) => Some((link, cables.as_slice())),
@@ -68,6 +74,7 @@ fn title(link: &Link, cables: &[(u8, u8)], scene: &Scene) -> String {
 }
 
 /// Path data of straight lines.
+/// Each segment is a move and a line, so several stand in one attribute.
 pub(super) fn data(segments: &[Segment]) -> String {
     let mut data = String::new();
     for Segment { from, to } in segments {
@@ -76,6 +83,7 @@ pub(super) fn data(segments: &[Segment]) -> String {
     data
 }
 
+/// Also those to other planes, as slanted stubs at both ends.
 fn missing(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     let dashes = match layout.room.letters {
         Some(_) => "5 4",
@@ -100,6 +108,7 @@ fn missing(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 }
 
 /// How many cables a link has, where it is more than one.
+/// In the way of nothing: beside a level link below, beside an upright one at the right.
 fn counts(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     let Some(size) = layout.room.letters else {
         return;
@@ -123,6 +132,7 @@ fn counts(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     xml.close();
 }
 
+/// Links without load stay plain.
 fn loaded(xml: &mut Xml, scene: &Scene, layout: &Layout, load: &Load) {
     let scale = Scale::of(scene, load);
     xml.open("g", &[("fill", &"none")]);
@@ -137,6 +147,7 @@ fn loaded(xml: &mut Xml, scene: &Scene, layout: &Layout, load: &Load) {
         let width = if layout.room.letters.is_some() {
             (*width).to_owned()
         } else {
+            // The widths are texts for SVG; here they become thinner, as cells are smaller.
             format!("{:.1}", width.parse::<f64>().unwrap_or(2.0) * 0.6)
         };
         xml.titled(
@@ -153,6 +164,7 @@ fn ends(link: &Link, shape: Shape) -> String {
 }
 
 /// Equal steps between no load and the most there is.
+/// Relative to the scene: two pictures may only be compared by the numbers in their legends.
 pub(super) struct Scale {
     most: u32,
 }
@@ -166,6 +178,7 @@ impl Scale {
     }
 
     /// None without load.
+    /// Of 12 paths where 12 are the most: step 4 of 0 to 4; of 1: step 0.
     fn step(&self, paths: u32) -> Option<usize> {
         let steps = u64::try_from(colours::LOAD.len()).unwrap_or(1);
         let paths = u64::from(paths.checked_sub(1)?);
@@ -173,12 +186,15 @@ impl Scale {
     }
 
     /// Colour, width and what a step stands for.
+    /// A step that no whole number of paths falls into is left out, as with fewer than five at
+    /// most.
     pub(super) fn steps(&self) -> Vec<(&'static str, &'static str, String)> {
         let mut steps = Vec::new();
         for (nth, (colour, width)) in colours::LOAD.into_iter().enumerate() {
             let of_step = |paths: &u32| self.step(*paths) == Some(nth);
             let count = u32::try_from(colours::LOAD.len()).unwrap_or(1);
             let nth = u32::try_from(nth).unwrap_or(0);
+            // The least and the most number whose step this is, the reverse of [`Scale::step`].
             let first = (nth * self.most).div_ceil(count) + 1;
             let last = ((nth + 1) * self.most).div_ceil(count);
             if first <= last && of_step(&first) && of_step(&last) {
@@ -195,8 +211,10 @@ impl Scale {
 }
 
 /// Where paths change their VL: across the stubs of links that close rings.
+/// Twice for each ring: at both of its ends, since it is one line on the torus.
 pub(super) fn datelines(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     let view = layout.view;
+    // Rings of two are wired as meshes.
     let is_ring = |axis| scene.shape.radix_of(axis) > 2 && !scene.shape.is_mesh(axis);
     xml.open(
         "g",

@@ -1,4 +1,20 @@
 //! A scene as SVG 1.1, with a background of its own so that it reads on light and dark pages.
+//!
+//! Drawn from the back to the front, since what comes later covers what was there:
+//!
+//! ```text
+//! background, title, labels of the axes
+//! datelines       under the stubs that cross them
+//! links           plain, then by load, then what is missing
+//! tree, paths     over the links that they use
+//! switches        over the ends of lines
+//! labels of hops  over all, or they could not be read
+//! legend, caption below
+//! ```
+//!
+//! The document stands alone: no style sheet, no script, no font of its own, so that it shows the
+//! same in a page, in a mail and on paper. Each sign has a title with its facts, which viewers show
+//! under the pointer.
 
 mod colours;
 mod legend;
@@ -14,6 +30,7 @@ use super::scene::Scene;
 use super::view::View;
 
 /// The whole document. Equal scenes give equal bytes.
+/// The height is known before the head is written, since the legend is laid out first.
 pub(crate) fn render(scene: &Scene) -> String {
     let layout = Layout::of(scene);
     let (width, top) = layout.size();
@@ -35,6 +52,7 @@ pub(crate) fn render(scene: &Scene) -> String {
 /// Room for the words below a small torus.
 const LEAST_WIDTH: i32 = 640;
 
+/// Title and description come first, where programs that read pages aloud look for them.
 fn head(scene: &Scene, width: i32, height: i32) -> Xml {
     let mut xml = Xml::default();
     xml.raw("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -65,6 +83,7 @@ fn head(scene: &Scene, width: i32, height: i32) -> Xml {
     xml
 }
 
+/// The title once more, as SVG's own does not show on paper.
 fn titles(xml: &mut Xml, scene: &Scene) {
     let attributes: [(_, &dyn std::fmt::Display); 5] = [
         ("x", &MARGIN),
@@ -77,6 +96,7 @@ fn titles(xml: &mut Xml, scene: &Scene) {
 }
 
 /// Positions along the axes of every plane, and its heading.
+/// Every plane has its labels, as it may stand far from the first.
 fn axes(xml: &mut Xml, layout: &Layout) {
     let view = layout.view;
     let size = if layout.room.letters.is_some() { 12 } else { 9 };
@@ -93,6 +113,7 @@ fn axes(xml: &mut Xml, layout: &Layout) {
         }
         if let Some(axis) = view.up {
             for position in 0..view.count(Some(axis)) {
+                // Rows are labelled at the left, and a third of a letter lower than their middle.
                 let x = origin.x - across;
                 let y = origin.y - layout.room.cell * i32::from(position) + size / 3;
                 label(xml, Point { x, y }, "end", &View::label(axis, position));
@@ -106,6 +127,7 @@ fn axes(xml: &mut Xml, layout: &Layout) {
     xml.close();
 }
 
+/// `anchor` is SVG's: which part of the words stands at the point.
 fn label(xml: &mut Xml, at: Point, anchor: &str, words: &str) {
     xml.words(
         "text",
@@ -114,6 +136,7 @@ fn label(xml: &mut Xml, at: Point, anchor: &str, words: &str) {
     );
 }
 
+/// Names the plane; there is none where a torus has two axes.
 fn heading(xml: &mut Xml, at: Point, words: &str) {
     xml.words(
         "text",

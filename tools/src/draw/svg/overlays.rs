@@ -1,4 +1,7 @@
 //! Tree and paths, over the links that they use.
+//!
+//! Both follow links, so their lines are those of the layout; arrows say which way, colours which
+//! VL, and labels say SL and VL where there is room.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -12,6 +15,7 @@ use super::colours;
 use super::links::data;
 
 /// The multicast tree. Arrows lead away from the root where a branch leaves the plane.
+/// Within a plane the root's sign tells the direction.
 pub(super) fn tree(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     let Some(tree) = &scene.tree else {
         return;
@@ -46,6 +50,7 @@ pub(super) fn tree(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 }
 
 /// All paths, hop by hop in the colour of the VL.
+/// Later ones cover earlier ones where they share a link; the labels show all.
 pub(super) fn paths(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     let (_, width) = layout.room.widths;
     for path in &scene.paths {
@@ -60,6 +65,7 @@ pub(super) fn paths(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     }
 }
 
+/// The arrow ends at the rim of the switch and not under it.
 fn draw_hop(xml: &mut Xml, scene: &Scene, layout: &Layout, path: &Path, hop: &Hop) {
     let (colour, _) = colours::vl(hop.vl);
     let segments = layout.hop_segments(hop.step);
@@ -78,6 +84,7 @@ fn draw_hop(xml: &mut Xml, scene: &Scene, layout: &Layout, path: &Path, hop: &Ho
     }
 }
 
+/// Everything about one hop, for those who point at it.
 fn title(scene: &Scene, path: &Path, hop: &Hop) -> String {
     let Step { from, direction } = hop.step;
     let turn = if hop.is_against_order {
@@ -95,11 +102,13 @@ fn title(scene: &Scene, path: &Path, hop: &Hop) -> String {
     )
 }
 
+/// Only asked of paths with hops, which have an SL.
 fn sl(path: &Path) -> u8 {
     path.sl.as_ref().copied().unwrap_or(0)
 }
 
 /// A triangle that ends in a point.
+/// `size` is its length; it is four thirds of that wide at its base.
 fn arrow(
     xml: &mut Xml,
     tip: Point,
@@ -110,6 +119,7 @@ fn arrow(
     let (x, y) = along.heading();
     // A diagonal is as long as it is wide and high, times the root of two.
     let size = if x != 0 && y != 0 { size * 5 / 7 } else { size };
+    // Back along the way, and sideways: the heading turned by a right angle is (-y, x).
     let corner = |side: i32| {
         let half = size * 2 / 3 * side;
         tip.moved((-x * size - y * half, -y * size + x * half))
@@ -125,6 +135,7 @@ fn arrow(
 }
 
 /// SL and VL on each hop. Labels of several paths on one link stand below each other.
+/// A pass of its own over everything else.
 pub(super) fn hop_labels(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     let mut taken: HashMap<LinkId, i32> = HashMap::new();
     xml.open("g", &[("text-anchor", &"middle"), ("font-weight", &"bold")]);
@@ -138,6 +149,7 @@ pub(super) fn hop_labels(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     xml.close();
 }
 
+/// A box in the colour of the VL, so that the label reads on any ground.
 fn hop_label(xml: &mut Xml, layout: &Layout, path: &Path, hop: &Hop, nth: i32) {
     let (words, width, size) = match layout.room.hop_label {
         HopLabel::Full => (format!("SL {} VL {}", sl(path), hop.vl), 58, 10),
@@ -178,6 +190,7 @@ fn hop_label(xml: &mut Xml, layout: &Layout, path: &Path, hop: &Hop, nth: i32) {
 }
 
 /// Half-way along a link; beyond the end of a stub that leaves the plane or the ring.
+/// At the first segment, where the packet leaves.
 fn label_place(layout: &Layout, step: Step, width: i32) -> Option<Point> {
     let segments = layout.hop_segments(step);
     let first = segments.first()?;

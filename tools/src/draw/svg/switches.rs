@@ -1,4 +1,7 @@
 //! Switches, empty places, and what stands beside them.
+//!
+//! Signs are letters in black circles: R root of the tree, I turn against the dimension order, S
+//! source, D destination; a place without a switch is a circle that is crossed out.
 
 use std::collections::HashMap;
 
@@ -10,6 +13,7 @@ use super::super::scene::{Place, Placed, Scene, counted};
 use super::colours;
 
 /// All places.
+/// Names only where there is room for all of them; else the title of each sign has them.
 pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     let marked = marks(scene);
     let dot = layout.room.dot;
@@ -33,6 +37,7 @@ pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 }
 
 /// Letters on switches; the last word is with the ends of paths.
+/// A later sign replaces an earlier one at the same switch.
 fn marks(scene: &Scene) -> HashMap<Coordinate, char> {
     let mut marks = HashMap::new();
     marks.extend(scene.tree.iter().map(|tree| (tree.root, 'R')));
@@ -44,13 +49,16 @@ fn marks(scene: &Scene) -> HashMap<Coordinate, char> {
     marks
 }
 
+/// Name, place, GUID, hosts.
 fn title(place: &Place, switch: &Placed) -> String {
     let hosts = counted(switch.hosts, "host");
     format!("{} at {} ({}), {hosts}", switch.name, place.at, switch.guid)
 }
 
 /// A circle, crossed out.
+/// Two arcs and a cross in one path. The legend draws it as well.
 pub(super) fn empty(xml: &mut Xml, at: Point, dot: i32, place: Coordinate) {
+    // Five sevenths is a little more than sine of 45 degrees: the cross ends at the circle.
     let reach = dot * 5 / 7;
     let (left, right) = (at.x - reach, at.x + reach);
     let (top, bottom) = (at.y - reach, at.y + reach);
@@ -75,6 +83,7 @@ pub(super) fn empty(xml: &mut Xml, at: Point, dot: i32, place: Coordinate) {
 }
 
 /// A switch with a letter.
+/// Larger than a plain switch, so that the letter has room.
 pub(super) fn mark(xml: &mut Xml, at: Point, dot: i32, letter: char, title: &str) {
     let (radius, size) = (dot + 3, dot + 5);
     xml.titled(
@@ -103,6 +112,7 @@ pub(super) fn mark(xml: &mut Xml, at: Point, dot: i32, letter: char, title: &str
 }
 
 /// Names above, hosts below, both at the right, over a border that keeps lines away from them.
+/// Names in one pass and numbers in another, as their sizes differ.
 fn beside(xml: &mut Xml, scene: &Scene, layout: &Layout, size: i32) {
     let away = layout.room.dot + 3;
     let names = Names::of(scene, layout, size);
@@ -119,6 +129,8 @@ fn beside(xml: &mut Xml, scene: &Scene, layout: &Layout, size: i32) {
     words(xml, counted, size - 1, colours::SOFT_INK);
 }
 
+/// Twice: first with a border in the colour of the paper, which keeps lines from running through
+/// letters, then in their own colour. SVG 1.1 cannot draw a border below its letters.
 fn words(xml: &mut Xml, words: impl Iterator<Item = (Point, String)>, size: i32, colour: &str) {
     let words: Vec<_> = words.collect();
     let border = "3";
@@ -141,6 +153,7 @@ fn words(xml: &mut Xml, words: impl Iterator<Item = (Point, String)>, size: i32,
 }
 
 /// What there is room for beside a switch.
+/// One choice for the whole picture: names here and coordinates there would confuse.
 enum Names {
     Given,
     Coordinates,
@@ -151,6 +164,7 @@ impl Names {
     fn of(scene: &Scene, layout: &Layout, size: i32) -> Self {
         let room = layout.room.cell - layout.room.dot - 6;
         let fits = |name: &str| {
+            // A letter is about 62 hundredths of its size wide.
             let letters = i32::try_from(name.chars().count()).unwrap_or(i32::MAX);
             letters.saturating_mul(size * 62) <= room * 100
         };
