@@ -1,4 +1,18 @@
 //! `sapphire fabric`: fabric files to order.
+//!
+//! A fabric of any size for whoever tries something out, with the damage that is wanted: each
+//! switch or link that is left out is simply not written. The files are those that ibsim and OpenSM
+//! read, so a simulator and Sapphire see the same:
+//!
+//! ```text
+//! DIR/net                 ibsim net file: switches, hosts, cables
+//! DIR/torus-2QoS.conf     size and seed links, for OpenSM and for us
+//! DIR/topo.json           the plan itself, with coordinates, for tests and scripts
+//! DIR/opensm-subnet.lst   with --lids: LIDs as OpenSM would assign them
+//! ```
+//!
+//! Equal options give equal bytes. What can be made is in `sa_fabric::generate`; here are its
+//! options.
 
 mod read;
 
@@ -65,6 +79,7 @@ pub(crate) enum Axis {
     Z,
 }
 
+/// Three numbers are for x, y and z.
 fn parallel(text: &str) -> Result<[u8; 3], Wrong> {
     let numbers: Result<Vec<u8>, _> = text.split(',').map(str::parse).collect();
     match numbers.as_deref() {
@@ -74,6 +89,7 @@ fn parallel(text: &str) -> Result<[u8; 3], Wrong> {
     }
 }
 
+/// Blanks around numbers are let through, as `--rm-switch "1, 0, 2"` is easily written.
 fn coordinate(text: &str) -> Result<Coordinate, Wrong> {
     let numbers: Result<Vec<u8>, _> = text.split(',').map(|part| part.trim().parse()).collect();
     numbers
@@ -82,6 +98,7 @@ fn coordinate(text: &str) -> Result<Coordinate, Wrong> {
         .ok_or_else(|| Wrong::from("expected three numbers, as 1,0,2"))
 }
 
+/// As in `1,0,0:+x`: true for plus. Whether there is such a link is the plan's to say.
 fn link(text: &str) -> Result<(Coordinate, Axis, bool), Wrong> {
     let (at, direction) = text
         .split_once(':')
@@ -102,8 +119,10 @@ pub(crate) fn run(verb: &Fabric) -> Outcome {
     }
 }
 
+/// Errors: numbers that give no torus (exit 2), before anything is written; a file.
 fn write_torus(verb: &Torus) -> Outcome {
     let plan = plan(&spec(verb)).map_err(|error| Failure::usage(error.to_string()))?;
+    // All files go through one open directory, so that they end up in the same one.
     let folder = or_fail(Folder::make(&verb.output))?;
     put(&folder, "net", &plan.net())?;
     put(&folder, "torus-2QoS.conf", &plan.torus_conf())?;
@@ -123,9 +142,11 @@ fn write_torus(verb: &Torus) -> Outcome {
     Ok(())
 }
 
+/// Switches get as many ports as this takes, 36 at least.
 fn spec(verb: &Torus) -> TorusSpec {
     let mut spec = TorusSpec::new([verb.x, verb.y, verb.z], verb.hosts);
     spec.parallel = verb.parallel;
+    // Each axis has links in two directions. A sum over 255 is refused by the plan.
     let links: u8 = verb
         .parallel
         .iter()
@@ -138,12 +159,14 @@ fn spec(verb: &Torus) -> TorusSpec {
     }
     spec.origin = verb.origin;
     spec.without_switches.extend(verb.rm_switch.iter().copied());
+    // A link is named from its end in the minus direction, so -x is +x of the neighbour before.
     for (at, axis, plus) in &verb.rm_link {
         let axis = *axis as usize;
         let mut from = *at;
         if let (false, Some(value), Some(size)) = (*plus, from.get_mut(axis), spec.size.get(axis)) {
             *value = value
                 .checked_sub(1)
+                // Below 0 comes the last position: it is a ring.
                 .unwrap_or_else(|| size.saturating_sub(1));
         }
         spec.without_links.insert((from, axis));
@@ -153,12 +176,15 @@ fn spec(verb: &Torus) -> TorusSpec {
 
 /// What was built, for programs: coordinates, cables, hosts. A file of the corpora' format, which
 /// has no name of its own in it.
+/// Made from the plan and not from the files, so tests can hold the files against it.
 #[derive(Debug, Serialize)]
 struct Topo<'a> {
     size: [u8; 3],
     /// Axes that are no rings.
     mesh: Vec<bool>,
+    /// Parallel cables along x, y, z.
     links_per_dim: [u8; 3],
+    /// By name, in the order of the plan.
     switches: Pairs<&'a str, TopoSwitch>,
     /// Switch and port at one end, switch and port at the other.
     links: Vec<(String, u8, String, u8)>,
@@ -171,6 +197,7 @@ struct TopoSwitch {
     guid: u64,
 }
 
+/// A host of the plan; `portguid` is one more than its GUID.
 #[derive(Debug, Serialize)]
 struct TopoHost<'a> {
     name: &'a str,
@@ -179,6 +206,7 @@ struct TopoHost<'a> {
     portguid: u64,
     /// Of its switch.
     coord: Coordinate,
+    /// Where it is plugged in.
     swport: u8,
 }
 
@@ -186,6 +214,7 @@ impl<'a> Topo<'a> {
     fn new(plan: &'a TorusPlan) -> Self {
         let name = |[x, y, z]: Coordinate| format!("S{x}_{y}_{z}");
         let spec = &plan.spec;
+        // A ring of two is wired as a mesh, whatever was asked for.
         let mesh = spec.mesh.iter().zip(spec.size);
         let switches = plan.switches.iter().map(|switch| {
             let (coord, guid) = (switch.coordinate, switch.guid);
@@ -212,6 +241,7 @@ impl<'a> Topo<'a> {
     }
 }
 
+/// Reads back the net file just written: LIDs follow from how OpenSM would sweep it.
 fn write_lids(folder: &Folder) -> Outcome {
     let inputs = Inputs {
         fabric: folder.path().join("net"),
@@ -223,6 +253,7 @@ fn write_lids(folder: &Folder) -> Outcome {
     or_fail(folder.write("opensm-subnet.lst", Readers::All, &text))
 }
 
+/// Readable by all: nothing in it is secret.
 fn put(folder: &Folder, name: &str, text: &str) -> Outcome {
     or_fail(folder.write(name, Readers::All, text.as_bytes()))
 }

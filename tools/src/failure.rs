@@ -3,6 +3,18 @@
 //! A failure is made from an error, whose type knows its place ([`Cause`]), or from a sentence. No
 //! place is read out of a text: what programs get as `file`, `line` and `column` is what the
 //! reader of the file knew.
+//!
+//! ```text
+//! 0   done
+//! 1   Failed        a file cannot be read or parsed, or the work failed
+//! 2   Usage         what clap refuses, and what it cannot judge
+//! 3   Refused       understood, and the answer is no: a credit loop, a difference, a wrong reply
+//! 4   Unreachable   nobody answered
+//! ```
+//!
+//! Scripts rely on 3 and 4 being apart from 1: a check that found something is not a check that did
+//! not run. Verbs never print an error themselves; they return it, and `main` prints it once, on
+//! standard error, and with `--json` as a document where nothing else was printed.
 
 use std::fmt;
 use std::io;
@@ -32,14 +44,18 @@ use sm_control::config::ConfigError;
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 /// A verb that did not do what was asked.
+/// Made where the error is first seen by the tool.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: FailureKind,
+    /// May have several lines, such as all errors of a file.
     text: String,
+    /// None for a failure that no file is to blame for.
     location: Option<Location>,
 }
 
 /// In which way it failed, which is its exit status.
+/// Verbs may look at it: `sapphire compare` goes on after silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FailureKind {
     /// A file cannot be read or parsed, or the work failed: exit 1.
@@ -53,8 +69,11 @@ pub(crate) enum FailureKind {
 }
 
 /// What a failure is made from.
+/// Implemented by every error type that verbs meet, so that no place gets lost in a text. Whoever
+/// adds one has to say here whether it knows its file.
 pub(crate) trait Cause: fmt::Display {
     /// The file that it is about, and the place in it; none for what no file says.
+    /// The default is for errors of the system and of sentences.
     fn location(&self) -> Option<Location> {
         None
     }
@@ -64,6 +83,7 @@ impl Failure {
     /// Exit status of wrong usage.
     pub(crate) const USAGE: u8 = 2;
 
+    /// Without a place; see [`Failure::about`].
     const fn new(kind: FailureKind, text: String) -> Self {
         Self {
             kind,
@@ -82,6 +102,7 @@ impl Failure {
     }
 
     /// The same about a file. Shape: the text begins with its name.
+    /// For errors whose type does not know its file.
     pub(crate) fn failed_in(file: impl Into<PathBuf>, what: impl fmt::Display) -> Self {
         let location = Location::file(file);
         let text = format!("{location}: {what}");
@@ -89,6 +110,7 @@ impl Failure {
     }
 
     /// The same about a place in a file. Shape: the text begins with `file:line:column`.
+    /// Lines and columns count from 1.
     pub(crate) fn failed_at(
         file: impl Into<PathBuf>,
         at: Position,
@@ -105,6 +127,7 @@ impl Failure {
     }
 
     /// Inputs understood, but something is refused or problems were found: exit 3.
+    /// What the verb prints otherwise is printed all the same, before it.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
         Self::new(FailureKind::Refused, text.into())
     }
@@ -123,6 +146,7 @@ impl Failure {
     }
 
     /// The exit status.
+    /// An interface: it never changes for a kind.
     pub(crate) const fn exit_code(&self) -> u8 {
         match self.kind {
             FailureKind::Failed => 1,
@@ -133,11 +157,13 @@ impl Failure {
     }
 
     /// What is wrong, and what to do about it.
+    /// Without the `sapphire: ` that standard error has in front.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
     /// For programs: what stands as `error` in a document.
+    /// Borrows: it is printed at once.
     pub(crate) fn report(&self) -> ErrorReport<'_> {
         let location = self.location.as_ref();
         let at = location.and_then(|location| location.at);
@@ -165,6 +191,7 @@ pub(crate) struct ErrorReport<'a> {
     column: Option<u32>,
 }
 
+/// As standard error shows it.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "sapphire: {}", self.text)
@@ -222,6 +249,7 @@ impl Cause for TableError {
     }
 }
 
+/// Other variants are about records of an SA, which lie in no file.
 impl Cause for FilesError {
     fn location(&self) -> Option<Location> {
         match self {

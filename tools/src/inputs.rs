@@ -1,4 +1,17 @@
 //! The options that every verb with a fabric shares.
+//!
+//! Verbs do not read these options one by one: [`FabricArgs::inputs`] makes the pipeline's `Inputs`
+//! of them, which the daemon's configuration makes as well. So the tool and the daemon that are
+//! given the same files compute the same snapshot.
+//!
+//! ```text
+//! FabricArgs = --fabric + SiteArgs (LIDs, torus, options of OpenSM, what fails)
+//!                       + PolicyArgs (policy, what a broken one means)
+//!                            + ReadingArgs (dialect and how it is meant)
+//! ```
+//!
+//! The parts are apart because some verbs take a snapshot instead of `--fabric`, and some take a
+//! policy alone.
 
 use std::path::{Path, PathBuf};
 
@@ -137,6 +150,7 @@ pub(crate) struct ReadingArgs {
 
 impl ReadingArgs {
     /// As the parsers take them.
+    /// Without names of services: those lie in a file, which is read by who needs it.
     pub(crate) fn options(&self) -> ParseOptions {
         ParseOptions {
             endpoint_mask_required: self.endpoint_mask_required,
@@ -158,6 +172,7 @@ impl ReadingArgs {
     }
 
     /// These inputs with this policy file.
+    /// `policy` stays a path; the pipeline reads it.
     pub(crate) fn apply(&self, policy: Option<PathBuf>, inputs: Inputs) -> Inputs {
         Inputs {
             policy,
@@ -177,6 +192,7 @@ enum OnError {
 }
 
 /// Engines by name, for an option; none for "auto".
+/// Names come from the routing crate, so a new engine is an option at once.
 fn engine() -> impl TypedValueParser<Value = Choice> {
     let names = EngineKind::ALL.map(EngineKind::name);
     let names = ["auto"].into_iter().chain(names);
@@ -187,6 +203,7 @@ fn engine() -> impl TypedValueParser<Value = Choice> {
 #[derive(Debug, Clone, Copy)]
 struct Choice(Option<EngineKind>);
 
+/// Only the five sizes that InfiniBand has.
 fn mtu(text: &str) -> Result<Mtu, Wrong> {
     let bytes: u32 = text
         .parse()
@@ -194,6 +211,7 @@ fn mtu(text: &str) -> Result<Mtu, Wrong> {
     Mtu::from_bytes(bytes).ok_or_else(|| Wrong::from("expected 256, 512, 1024, 2048 or 4096"))
 }
 
+/// The code and not the number of VLs, as in PortInfo.
 fn vl_cap(text: &str) -> Result<DataVls, Wrong> {
     let code: u8 = text.parse().map_err(|_| Wrong::from("expected a number"))?;
     DataVls::from_code(code).map_err(Wrong::of)
@@ -234,16 +252,19 @@ impl SiteArgs {
             opensm_conf: self.opensm_conf.clone(),
             prefix_routes: self.prefix_routes.clone(),
             aliases: self.aliases.clone(),
+            // Three states: clap refuses both together.
             qos: match (self.qos, self.no_qos) {
                 (true, _) => Some(true),
                 (_, true) => Some(false),
                 (false, false) => None,
             },
+            // As `opensm -Q` would: see `--qos`.
             is_q_given: true,
             engine: self.engine.0,
             mtu: self.mtu,
             vl_cap: self.vlcap,
             failed: self.fail.clone(),
+            // A tool shows what is lost; whether that may go into service is the verb's to decide.
             allow_lost_pairs: true,
             ..Inputs::default()
         }
@@ -251,6 +272,8 @@ impl SiteArgs {
 }
 
 /// Which exit status a failed compilation gets.
+/// An option that is wrong in itself is 2 although the pipeline found it; a refusal or a proof that
+/// fails is 3; the rest is 1.
 pub(crate) fn failure(error: PipelineError) -> Failure {
     match error {
         PipelineError::Read(problem) => match problem {
@@ -267,6 +290,8 @@ pub(crate) fn failure(error: PipelineError) -> Failure {
 }
 
 /// Prints warnings to standard error, as many as people read.
+/// Warnings never change the exit status. Of hundreds of one kind some are told, and how many are
+/// left out.
 pub(crate) fn warn(warnings: &[Remark]) {
     for warning in display::told(warnings) {
         errln!("warning: {warning}");
@@ -275,8 +300,10 @@ pub(crate) fn warn(warnings: &[Remark]) {
 
 /// Reads and verifies a snapshot file. Errors: it cannot be read; it is damaged; it is another
 /// file.
+/// A file of another kind is called by its kind: most often a fabric file was given.
 pub(crate) fn open_snapshot(path: &Path) -> Outcome<Snapshot> {
     store::open(path).map_err(|error| {
+        // Only looked at after a failure; 64 KiB are enough to tell formats apart.
         let other = intake::head(path, 1 << 16).ok().and_then(|head| {
             // What is damaged looks like anything; only what is clearly another file is called so.
             let kind = FileKind::recognise(&head)?;

@@ -19,6 +19,7 @@ use crate::failure::{ErrorReport, Failure, Outcome};
 use crate::output;
 
 /// An object that is printed by itself. Shape: serialized as a struct, without a field `schema`.
+/// Implemented beside the type; a test holds what verbs print against the schema of that name.
 pub(crate) trait Document: Serialize {
     /// Name and version, as `sapphire.check/1`. A field that goes, or means something else, takes a
     /// new version.
@@ -26,6 +27,7 @@ pub(crate) trait Document: Serialize {
 }
 
 /// A document with its name in front and, where the verb fails beside it, the error at its end.
+/// Flattened, so a program sees one flat object; the order of fields is that of the type.
 #[derive(Serialize)]
 struct Marked<'a, T> {
     schema: &'static str,
@@ -36,6 +38,7 @@ struct Marked<'a, T> {
 }
 
 impl<'a, T: Document> Marked<'a, T> {
+    /// Costs nothing: all is borrowed.
     fn new(document: &'a T, failure: Option<&'a Failure>) -> Self {
         Self {
             schema: T::SCHEMA,
@@ -59,17 +62,20 @@ pub(crate) fn print<T: Document>(document: &T) -> Outcome {
 }
 
 /// Prints one line, which says why the verb fails, if it does.
+/// For verbs whose document says more than their error does.
 pub(crate) fn print_with<T: Document>(document: &T, failure: Option<&Failure>) -> Outcome {
     print_value(&Marked::new(document, failure))
 }
 
 /// Prints all of them as one array in one line.
+/// Each element has its own `schema`.
 pub(crate) fn print_all<T: Document>(documents: &[T]) -> Outcome {
     let all = documents.iter().map(|document| Marked::new(document, None));
     print_value(&all.collect::<Vec<_>>())
 }
 
 /// Writes one line to a stream. Errors: those of the stream.
+/// For streams with many lines, where a copy of each would cost.
 pub(crate) fn write<T: Document>(out: &mut impl Write, document: &T) -> io::Result<()> {
     serde_json::to_writer(&mut *out, &Marked::new(document, None))?;
     writeln!(out)
@@ -79,6 +85,7 @@ pub(crate) fn write<T: Document>(out: &mut impl Write, document: &T) -> io::Resu
 pub(crate) fn print_value(value: &impl Serialize) -> Outcome {
     let line = serde_json::to_string(value).map_err(Failure::failed)?;
     outln!("{line}");
+    // From now on a failure is no document of its own any more: there is one.
     output::answered();
     Ok(())
 }
@@ -98,6 +105,8 @@ pub(crate) fn line_failed(is_json: bool, failure: Failure) -> Failure {
 }
 
 /// An object whose fields are data, in this order.
+/// A map that keeps the order in which it was made, for names that are data: statuses, switches.
+/// Names must differ; nothing checks it.
 #[derive(Debug, Clone)]
 pub(crate) struct Pairs<K, V>(pub(crate) Vec<(K, V)>);
 

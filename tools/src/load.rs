@@ -3,6 +3,21 @@
 //! In a closed loop a number of requests is always under way. In an open loop (`--rate`) each
 //! request has its time, and its latency counts from then, sent late or not, so that an SA that
 //! stalls cannot hide behind the requests that it kept from being sent.
+//!
+//! ```text
+//! closed   window 4:   send o--reply, send o--reply, ..     finds the rate; hides stalls
+//! open     rate 1000:  due |  |  |  |  |                     finds latencies; shows stalls
+//!                      sent  o  o     ooo  <- late: latency counts from |
+//! ```
+//!
+//! Every answer is judged ([`judge`]): with `--expect` byte for byte by a snapshot, else by what
+//! shows in the record itself. One wrong answer voids the run (exit 3), since a rate of wrong
+//! answers is worth nothing. Through the fabric one request goes out after another
+//! (`sa_bench::live`); over a ring there are millions a second, for which [`ring`] has a loop of
+//! its own.
+//!
+//! It is for SAs that may be loaded: it sends as much as it is told, and a real OpenSM then serves
+//! nobody else.
 
 mod judge;
 mod pairs;
@@ -91,6 +106,7 @@ impl Workload {
     }
 }
 
+/// Up to what a ring could carry at most; nobody means more.
 fn rate(text: &str) -> Result<f64, Wrong> {
     let rate: f64 = text.parse().map_err(|_| Wrong::from("expected a number"))?;
     match (0.1..=1e8).contains(&rate) {
@@ -99,6 +115,7 @@ fn rate(text: &str) -> Result<f64, Wrong> {
     }
 }
 
+/// Always hexadecimal, as prefixes are written.
 fn prefix(text: &str) -> Result<u64, Wrong> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     u64::from_str_radix(digits, 16).map_err(|_| Wrong::from("expected 0x and 16 digits"))
@@ -106,17 +123,20 @@ fn prefix(text: &str) -> Result<u64, Wrong> {
 
 /// Asks one of the questions, again if need be: a load on nobody tells nothing.
 /// Errors: nobody answers.
+/// It also finds out whether the port may send at all, before the clock starts.
 fn probe(client: &mut Client, asked: &[Asked]) -> Outcome {
     let Some(first) = asked.first() else {
         return Err(Failure::failed("no pairs of hosts to ask about"));
     };
     let mut mad = first.slot.mad;
+    // The lower half of the transaction id: another run's answers may still be on their way.
     if let Some(place) = mad.get_mut(12..16) {
         place.copy_from_slice(&std::process::id().to_be_bytes());
     }
     reach::ask(client, &mad).map(drop)
 }
 
+/// Errors: nobody answers (4); a wrong answer (3); the port or a file (1).
 pub(crate) fn run(verb: &Load) -> Outcome {
     let expected = verb.expect.as_deref().map(open_snapshot).transpose()?;
     let mut client = reach::open(&verb.via, verb.sa_lid, verb.patience())?;
@@ -127,6 +147,7 @@ pub(crate) fn run(verb: &Load) -> Outcome {
     let asked = pairs::draw(verb, client.lid(), &hosts);
     probe(&mut client, &asked)?;
     let judge = Judge::new(&asked, expected.as_ref());
+    // Before and after, on the thread that measures: what the machine does by itself.
     let spinning = Duration::from_secs_f64(verb.seconds).min(Duration::from_secs(1));
     let before = measure_pause_floor(spinning);
     let report = match client.way_mut() {
@@ -138,6 +159,7 @@ pub(crate) fn run(verb: &Load) -> Outcome {
     void(&report)
 }
 
+/// Blocks for `--seconds` and as long as the last answers may take.
 fn through_fabric(
     verb: &Load,
     port: &mut dyn ClientPort,
@@ -145,6 +167,7 @@ fn through_fabric(
     asked: &[Asked],
     judge: &Judge<'_>,
 ) -> Outcome<LiveReport> {
+    // Clap's bound is that of a ring.
     if verb.window > MOST_UNDER_WAY {
         return Err(Failure::usage(format!(
             "--window {}: at most {MOST_UNDER_WAY} but over a ring",
@@ -171,6 +194,7 @@ fn through_fabric(
 const MOST_UNDER_WAY: u32 = 4096;
 
 /// Errors: wrong answers; none at all.
+/// The report has been printed before, so that a void run can be looked into.
 fn void(report: &LiveReport) -> Outcome {
     if let Some(first) = &report.first_wrong {
         return Err(Failure::refused(format!(
@@ -193,6 +217,7 @@ impl Load {
     }
 
     /// Before the load, when nothing is measured yet.
+    /// Retries are for the probe and the list of hosts; requests of the load are never sent again.
     fn patience(&self) -> Patience {
         Patience {
             timeout: self.timeout(),
@@ -200,6 +225,7 @@ impl Load {
         }
     }
 
+    /// Clap sees to it that at most one of the two was given.
     fn pace(&self) -> Pace {
         match self.rate {
             Some(rate) => Pace::Open { rate },

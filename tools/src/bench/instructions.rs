@@ -1,4 +1,9 @@
 //! Instructions and mispredictions per query, counted by running this program again under callgrind.
+//!
+//! Time on a shared machine is a matter of luck, and instructions are not: the same program with
+//! the same case counts the same, so that a change of ten instructions shows. What counts is the
+//! difference of two runs, one over the first part of the requests and one over all three: start,
+//! reading and preparation are in both, and fall out.
 
 use std::env;
 use std::path::Path;
@@ -14,7 +19,10 @@ use crate::failure::Outcome;
 use crate::inputs::or_fail;
 
 /// Counts over the first requests of the pool. Errors: valgrind is missing.
+/// Errors besides: the case cannot be written; the run under callgrind fails. Cost: two runs, each
+/// some fifty times slower than the processor.
 pub(super) fn count(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Counted> {
+    // Under callgrind a table of half the world takes seconds, so there are few.
     let most = if settings.workload.is_long() {
         FEW
     } else {
@@ -22,9 +30,11 @@ pub(super) fn count(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Coun
     };
     let all = pool.requests.len();
     // Each pass has as many, and at least one.
+    // A pool that is smaller than its parts goes round.
     let requests = pool.requests.iter().cycle();
     let requests = requests.take((all.min(most) / PASSES).max(1) * PASSES);
     let case = Case {
+        // The case owns its snapshot, because it is written to a file.
         snapshot: or_fail(Snapshot::from_bytes(bed.snapshot.as_bytes()))?,
         requests: requests.map(sa_bench::Request::slot).collect(),
         is_long: settings.workload.is_long(),
@@ -32,6 +42,7 @@ pub(super) fn count(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Coun
     };
     let directory = or_fail(tempfile::tempdir())?;
     let program = or_fail(env::current_exe())?;
+    // This very program, so that what is counted is what was timed.
     or_fail(case.count(directory.path(), |directory, passes| {
         let mut command = Command::new(&program);
         command.args(["bench", "--counted"]).arg(directory);
@@ -41,6 +52,7 @@ pub(super) fn count(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Coun
 }
 
 /// What is counted.
+/// Runs in the process under callgrind, which `sapphire bench --counted` starts; never by people.
 pub(super) fn counted(directory: &Path, passes: usize) -> Outcome {
     let case = or_fail(Case::read(directory))?;
     case.answer(passes);
@@ -48,6 +60,7 @@ pub(super) fn counted(directory: &Path, passes: usize) -> Outcome {
 }
 
 /// Requests of one MAD each: more give the same figure.
+/// In each of the parts 8,192, which callgrind does in seconds.
 const MANY: usize = 8_192 * PASSES;
 /// Of many records each.
 const FEW: usize = 2 * PASSES;

@@ -1,4 +1,13 @@
 //! The start of a parallel job over the ring: how long until every process has its paths.
+//!
+//! When a parallel job starts, every process wants the path to every other node, all at once: 1,000
+//! nodes with 4 processes ask 3,996,000 times. What a user waits for is the last reply, so that is
+//! measured, and not the rate in between.
+//!
+//! ```text
+//! pairs    1,000 x 999                   what is different about requests, answered once by the slow twin
+//! queries  1,000 x 999 x 4 processes     what goes over the ring
+//! ```
 
 use sa_bench::job::{Ends, Job};
 use sa_bench::requests::Host;
@@ -17,6 +26,7 @@ use crate::inputs::or_fail;
 use crate::json::{self, Document};
 
 /// What all repetitions showed.
+/// A figure for each repetition; counts are over all of them.
 #[derive(Default)]
 struct Measured {
     seconds: Figures,
@@ -29,6 +39,7 @@ struct Measured {
 }
 
 /// Measures and shows. Errors: too few hosts, a wrong reply, a lost one.
+/// Right first, fast second: all pairs are compared in memory before anything goes over the ring.
 pub(super) fn run(bed: &Bed, verb: &Bench) -> Outcome {
     let job = job(bed, verb)?;
     let slots: Vec<Slot> = (0..job.pairs()).map(|pair| job.request(pair)).collect();
@@ -37,6 +48,7 @@ pub(super) fn run(bed: &Bed, verb: &Bench) -> Outcome {
     if wrong.count > 0 {
         return judge(wrong.count, slots.len(), wrong.first);
     }
+    // A million requests of 256 bytes each are not needed any more.
     drop(slots);
     let measured = measure(bed, verb, &job, &expected)?;
     show_run(bed, verb, &job, &measured)?;
@@ -45,6 +57,7 @@ pub(super) fn run(bed: &Bed, verb: &Bench) -> Outcome {
 }
 
 /// Its nodes lie all over the fabric.
+/// Every n-th host, so that paths have all lengths. Errors: usage, where the fabric is too small.
 fn job(bed: &Bed, verb: &Bench) -> Outcome<Job> {
     let hosts = requests::hosts(bed);
     let nodes = usize::try_from(verb.nodes).unwrap_or(usize::MAX);
@@ -64,6 +77,7 @@ fn job(bed: &Bed, verb: &Bench) -> Outcome<Job> {
     job.ok_or_else(|| Failure::failed("a job needs two nodes and a process"))
 }
 
+/// Runs the job `--repeat` times on one line; the worker is not made anew in between.
 #[expect(clippy::cast_precision_loss, reason = "for people")]
 fn measure(
     bed: &Bed,
@@ -73,6 +87,7 @@ fn measure(
 ) -> Outcome<Measured> {
     let core = affinity::cores().first().copied();
     let spinning = std::time::Duration::from_millis(300);
+    // On the client's core, whose pauses would delay the last reply.
     let floor = || on_core(core, || Ok(measure_pause_floor(spinning)));
     let mut line = line(bed)?;
     let mut measured = Measured::default();
@@ -95,23 +110,29 @@ fn measure(
 
 /// What came of all repetitions, for programs. Figures are medians over them, a range is the least
 /// and the most.
+/// Of its own schema, since it has other figures than a run of a workload.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
     layer: &'static str,
     workload: &'static str,
+    /// `lid` or `gid`.
     by: &'static str,
     nodes: u32,
     /// On each node.
     processes: u32,
+    /// In one repetition.
     queries: u64,
     rules: u32,
     batch: u16,
     /// Until the last reply.
     total_seconds: f64,
     total_seconds_range: [f64; 2],
+    /// Queries by wall time, in millions per second.
     mqps: f64,
+    /// CPU time of the worker, turns that found nothing left out.
     ns_per_query: f64,
     ns_per_query_with_waiting: f64,
+    /// Over all repetitions, like `lost`.
     wrong: u64,
     lost: u64,
     repeat: u8,
@@ -128,6 +149,7 @@ impl Document for Line<'_> {
     const SCHEMA: &'static str = "sapphire.bench-job-start/1";
 }
 
+/// For people or for programs; the same figures.
 fn show_run(bed: &Bed, verb: &Bench, job: &Job, measured: &Measured) -> Outcome {
     let by = match verb.by {
         By::Lid => "lid",

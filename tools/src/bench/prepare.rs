@@ -1,4 +1,14 @@
 //! The fabric that is asked about, its snapshot and its slow twin.
+//!
+//! Everything that is not timed: making the fabric, compiling it, opening the snapshot. A made-up
+//! fabric goes through the same files and the same pipeline as a real one, so what is measured is
+//! what would be served.
+//!
+//! ```text
+//! torus:24x24x24   links alike: paths by coordinates        few classes, small snapshot
+//! dense:24x24x24   every 5th link slower, every 7th more    a class for each pair of switches
+//! a file           whatever it gives
+//! ```
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,20 +24,26 @@ use crate::failure::{Failure, Outcome};
 use crate::inputs::{failure, open_snapshot, or_fail, warn};
 
 /// What is measured.
+/// Lives for the whole run of the verb; all workloads and layers share it.
 pub(super) struct Bed {
     /// What the fabric is, in words.
     pub(super) name: String,
     /// Compiled from it.
+    /// Its reference is the slow twin, which says what is right.
     pub(super) compiled: Compiled,
     /// What is served: the same, or what a file holds.
+    /// With `--snapshot` another file's bytes, which must answer as the twin does.
     pub(super) snapshot: Snapshot,
     /// The policy that was made up, after which requests ask.
+    /// None for a fabric file and for a policy that was given.
     pub(super) rules: Option<RuleSpec>,
 }
 
 /// Makes or reads the fabric, and compiles it.
+/// Errors: wrong sizes (2), a fabric that is refused or has a problem (3), files (1).
 pub(super) fn prepare(verb: &Bench) -> Outcome<Bed> {
     let name = verb.fabric.as_deref().unwrap_or("torus:24x24x24");
+    // A path with a colon in it would have to begin with one of the two words.
     let (compiled, rules) = match name.split_once(':') {
         Some((kind @ "torus", size)) => torus(verb, kind, size, Paths::Torus)?,
         Some((kind @ "dense", size)) => torus(verb, kind, size, Paths::Dense)?,
@@ -45,6 +61,7 @@ pub(super) fn prepare(verb: &Bench) -> Outcome<Bed> {
     })
 }
 
+/// A fabric of its own: neither hosts nor rules are made up for it.
 fn file(verb: &Bench, name: &str) -> Outcome<Compiled> {
     if verb.hosts.is_some() || verb.rules.is_some() {
         return Err(Failure::usage(
@@ -59,6 +76,7 @@ fn file(verb: &Bench, name: &str) -> Outcome<Compiled> {
 }
 
 /// How paths of a made-up fabric are held, which is routed by torus-2QoS in any case.
+/// ADR 0002 has the two ways in which a snapshot holds pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Paths {
     /// All links are alike: paths are computed from coordinates.
@@ -68,6 +86,8 @@ enum Paths {
     Dense,
 }
 
+/// Files go into a temporary directory, which is removed when this returns: all that is needed is
+/// in memory by then.
 fn torus(
     verb: &Bench,
     kind: &str,
@@ -92,6 +112,7 @@ fn torus(
         ));
     }
     inputs.torus_conf = Some(conf);
+    // Rules name the hosts' GUIDs, so the plan comes first.
     let rules = rules(verb, inputs.policy.is_some())?;
     if let Some(rules) = &rules {
         or_fail(fs::write(&policy, rules.text_for(&guids(&plan))))?;
@@ -100,6 +121,7 @@ fn torus(
     Ok((compile(&inputs)?, rules))
 }
 
+/// None for 0 and where a policy was given; both are measured without made-up rules.
 fn rules(verb: &Bench, has_policy: bool) -> Outcome<Option<RuleSpec>> {
     match verb.rules.unwrap_or(1000) {
         0 => Ok(None),
@@ -115,6 +137,7 @@ fn rules(verb: &Bench, has_policy: bool) -> Outcome<Option<RuleSpec>> {
 }
 
 /// Those of the host ports.
+/// A made-up fabric counts them up, so a range has them all.
 fn guids(plan: &TorusPlan) -> core::ops::RangeInclusive<u64> {
     let guids = plan.hosts.iter().map(|host| host.guid + 1);
     let (first, last) = (guids.clone().min(), guids.max());
@@ -122,6 +145,8 @@ fn guids(plan: &TorusPlan) -> core::ops::RangeInclusive<u64> {
 }
 
 /// The net file with every fifth cable between switches slower and every seventh slower still.
+/// Writes ibsim's ` s=1` and ` s=2` behind both ends of a link. By place in the list, so that it is
+/// the same every time.
 fn of_several_rates(plan: &TorusPlan) -> String {
     let mut slow = BTreeMap::new();
     for (nth, link) in plan.links.iter().enumerate() {
@@ -134,6 +159,7 @@ fn of_several_rates(plan: &TorusPlan) -> String {
             slow.insert((format!("S{x}_{y}_{z}"), port.to_string()), speed);
         }
     }
+    // Switch and port of the line at hand; a host has an empty name, which no link has.
     let mut place = (String::new(), String::new());
     let mut text = String::new();
     for line in plan.net().lines() {
@@ -155,6 +181,7 @@ fn of_several_rates(plan: &TorusPlan) -> String {
     text
 }
 
+/// Zero and too large sizes are refused by the plan.
 fn radix(kind: &str, size: &str) -> Outcome<[u8; 3]> {
     let parts: Option<Vec<u8>> = size.split('x').map(|part| part.parse().ok()).collect();
     let radix = parts.and_then(|parts| <[u8; 3]>::try_from(parts).ok());
@@ -165,6 +192,8 @@ fn radix(kind: &str, size: &str) -> Outcome<[u8; 3]> {
     })
 }
 
+/// With the same strictness as the daemon: a fabric with a problem would be answered in ways nobody
+/// serves.
 fn compile(inputs: &Inputs) -> Outcome<Compiled> {
     let compiled = pipeline::compile(inputs, Stamp::default()).map_err(failure)?;
     compiled.publishable().map_err(failure)?;
@@ -176,4 +205,5 @@ fn compile(inputs: &Inputs) -> Outcome<Compiled> {
 
 /// Port groups of a made-up policy.
 const GROUPS: u64 = 60;
+/// What a policy holds at most.
 const MOST_RULES: u64 = 16_384;

@@ -1,4 +1,9 @@
 //! Requests between hosts drawn at random, and what the slow twin expects.
+//!
+//! All requests are drawn before the clock runs, and so are the right replies: the slow twin
+//! (`sa-compiler`'s reference, which shares nothing with what answers) works on all cores for some
+//! seconds. New requests for later passes are drawn between passes, where the one in 2,048 is
+//! judged by the twin and the others by the answer to the request alone.
 
 use sa_answer::whole;
 use sa_bench::fresh::{Fresh, Passes, by_twin};
@@ -16,6 +21,7 @@ use super::{Bench, Workload};
 use crate::failure::{Failure, Outcome};
 
 /// Draws the requests of a workload and has them answered by the slow twin.
+/// Errors: a fabric without hosts; requests that cannot be drawn.
 pub(super) fn pool(bed: &Bed, workload: Workload, verb: &Bench) -> Outcome<Pool> {
     let hosts = hosts(bed);
     if hosts.is_empty() {
@@ -25,6 +31,7 @@ pub(super) fn pool(bed: &Bed, workload: Workload, verb: &Bench) -> Outcome<Pool>
     let count = match workload {
         Workload::Gid | Workload::Lid | Workload::RdmaCm | Workload::JobStart => wanted,
         Workload::Mpr => wanted.min(MOST_MULTI),
+        // Replies of 27,648 hosts are 1.8 MB each: what is bounded is the sum.
         Workload::Table => wanted.min((TABLE_RECORDS / hosts.len()).max(1)),
     };
     let mut draw = Draw::new(&hosts, bed.rules, verb.seed);
@@ -35,11 +42,13 @@ pub(super) fn pool(bed: &Bed, workload: Workload, verb: &Bench) -> Outcome<Pool>
         .map(|slot| Request::new(slot.header.lid.get(), &slot.mad));
     Ok(Pool {
         requests: requests.collect(),
+        // One generation: nothing is published while it is measured.
         expected: vec![answered(bed, &slots)],
     })
 }
 
 /// The requests of each pass: those of the pool, or new ones of the same kind.
+/// Borrowed for a run of one workload on one layer.
 pub(super) fn passes<'a>(
     bed: &'a Bed,
     hosts: &'a [Host],
@@ -50,6 +59,7 @@ pub(super) fn passes<'a>(
         return Passes::Same(pool);
     }
     // Other draws than those of the pool.
+    // The draw takes no 0, which the XOR could give.
     let seed = settings.seed ^ NEW;
     let twin = bed.compiled.parts.reference();
     Passes::New(Box::new(Fresh {
@@ -62,7 +72,9 @@ pub(super) fn passes<'a>(
 }
 
 /// What the slow twin answers. It takes its time, so all cores help.
+/// In the order of the requests, whatever thread did them.
 pub(super) fn answered(bed: &Bed, slots: &[Slot]) -> Vec<Expected> {
+    // Never 0, which `chunks` does not take.
     let part = slots.len().div_ceil(affinity::cores().len().max(1)).max(1);
     std::thread::scope(|scope| {
         let parts = slots.chunks(part).map(|slots| {
@@ -73,6 +85,7 @@ pub(super) fn answered(bed: &Bed, slots: &[Slot]) -> Vec<Expected> {
             });
             (slots.len(), answering)
         });
+        // Collected, or each thread would be joined before the next begins.
         let parts: Vec<_> = parts.collect();
         let joined = parts.into_iter().flat_map(|(count, part)| {
             // Never right, should a thread of the twin not come back.
@@ -84,6 +97,7 @@ pub(super) fn answered(bed: &Bed, slots: &[Slot]) -> Vec<Expected> {
 }
 
 /// Those of the fabric, as its files list them.
+/// Ports of CAs; routers and switches do not ask for paths of their own.
 pub(super) fn hosts(bed: &Bed) -> Vec<Host> {
     let parts = &bed.compiled.parts;
     let prefix = parts.options.subnet_prefix;
@@ -97,6 +111,7 @@ pub(super) fn hosts(bed: &Bed) -> Vec<Host> {
 }
 
 /// Replies that differ from the slow twin's.
+/// Before anything is timed; what goes wrong under load is counted there.
 pub(super) struct Wrong {
     /// How many.
     pub(super) count: u64,
@@ -105,12 +120,14 @@ pub(super) struct Wrong {
 }
 
 /// Compares the whole reply to each request with the slow twin's.
+/// One answer after another in memory, whatever the layer: the cheap way to find a defect.
 pub(super) fn wrong(bed: &Bed, pool: &Pool) -> Wrong {
     let slots = pool.requests.iter().map(Request::slot);
     wrong_of(bed, slots.zip(pool.expected.iter().flatten()))
 }
 
 /// The same for any requests.
+/// Stops at nothing: how many are wrong tells whether it is a corner or everything.
 pub(super) fn wrong_of<'a>(
     bed: &Bed,
     requests: impl Iterator<Item = (Slot, &'a Expected)>,
@@ -136,6 +153,7 @@ pub(super) fn wrong_of<'a>(
     wrong
 }
 
+/// What the twin said.
 fn in_words(expected: &Expected) -> String {
     match expected {
         Expected::Records(records) => records_in_words(0, records),
@@ -144,6 +162,7 @@ fn in_words(expected: &Expected) -> String {
     }
 }
 
+/// The status stands at bytes 4 and 5, records begin at byte 56.
 fn reply_in_words(reply: Option<&[u8]>) -> String {
     let Some(reply) = reply else {
         return "no reply".to_owned();
@@ -153,6 +172,7 @@ fn reply_in_words(reply: Option<&[u8]>) -> String {
     records_in_words(status, reply.get(56..).unwrap_or_default())
 }
 
+/// Of many records the first stands for all.
 fn records_in_words(status: u16, records: &[u8]) -> String {
     use zerocopy::FromBytes;
     let count = records.len() / PathRecord::SIZE;
@@ -164,6 +184,7 @@ fn records_in_words(status: u16, records: &[u8]) -> String {
 }
 
 /// Records of a reply, on average over the pool.
+/// 1 for workloads of one record; by it costs are told per record.
 #[expect(clippy::cast_precision_loss, reason = "for people")]
 pub(super) fn records_each(pool: &Pool) -> f64 {
     let records = pool
@@ -182,4 +203,5 @@ const MOST_MULTI: usize = 16_384;
 /// Records in all tables together: the twin answers and memory holds them.
 const TABLE_RECORDS: usize = 1 << 19;
 /// Sets the draws of passes apart from those of the pool.
+/// The golden ratio in 64 bits: any number with bits all over would do.
 const NEW: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,4 +1,15 @@
 //! `sapphire fabric read`: the fabric of a running SA, as files.
+//!
+//! Tables are asked for one after another (nodes, ports, links, forwarding tables and so on) and
+//! written in the formats in which OpenSM dumps them, so every verb with `--fabric` takes the
+//! directory. A fabric that changes meanwhile is noticed and refused (exit 3), because half of one
+//! and half of another is worse than none; whoever gets that asks again.
+//!
+//! ```text
+//! sapphire fabric read --via umad -o now
+//! sapphire check now
+//! sapphire compile --fabric now -o now.snap
+//! ```
 
 use std::path::PathBuf;
 
@@ -42,6 +53,7 @@ pub(crate) struct Read {
 }
 
 /// Not through a ring: the daemon behind it has its fabric from a source that is better read itself.
+/// Errors say what is expected, without the ring that other verbs have.
 fn transport(text: &str) -> Result<SaTransport, Wrong> {
     let expected = "expected ibsim:NODE, umad, umad:DEVICE or umad:DEVICE:PORT";
     match text.parse() {
@@ -53,6 +65,7 @@ fn transport(text: &str) -> Result<SaTransport, Wrong> {
     }
 }
 
+/// Errors: nobody answers (4); what was told is incomplete or changes all the time (3); a file (1).
 pub(crate) fn run(verb: &Read) -> Outcome {
     let source = SaSource {
         sa_lid: verb.sa_lid,
@@ -60,6 +73,7 @@ pub(crate) fn run(verb: &Read) -> Outcome {
         retries: verb.retries,
         ..SaSource::over(verb.via.clone())
     };
+    // Before the port is opened: a mistake in a file should not wait for the fabric.
     let wants = wants(verb)?;
     let mut ask = source.open().map_err(unreachable)?;
     let live = sa_source::read(&mut ask, &wants).map_err(|error| match error {
@@ -69,12 +83,14 @@ pub(crate) fn run(verb: &Read) -> Outcome {
         }
         other => Failure::failed(other),
     })?;
+    // What the SA would not tell, such as P_Key tables without the key.
     warn(live.notes());
     let written = or_fail(write(&live, &verb.output))?;
     report(verb, &live, &written)
 }
 
 /// What `opensm.conf` says of the key and of QoS.
+/// Without the file neither is known.
 fn wants(verb: &Read) -> Outcome<Wants> {
     let Some(path) = &verb.opensm_conf else {
         return Ok(Wants::default());
@@ -84,6 +100,7 @@ fn wants(verb: &Read) -> Outcome<Wants> {
         .map_err(|error| Failure::failed_at(path, error.at, error.problem))?;
     Ok(Wants {
         sa_key: options.sa_key,
+        // Only where the file says it: a default is not what somebody has set.
         qos: options.qos_given.then_some(options.qos),
     })
 }
@@ -111,10 +128,12 @@ impl Document for Report<'_> {
     const SCHEMA: &'static str = "sapphire.fabric-read/1";
 }
 
+/// For people one line, with the files that were written; they differ by what the SA told.
 fn report(verb: &Read, live: &SaFabric, written: &[&str]) -> Outcome {
     let (records, output) = (live.records(), verb.output.display());
     let switches = records.switches.len();
     let ends = records.nodes.len() - switches;
+    // Each cable is told twice, once from each end.
     let links = records.links.len() / 2;
     let out = output.to_string();
     if verb.json {
@@ -146,6 +165,7 @@ fn report(verb: &Read, live: &SaFabric, written: &[&str]) -> Outcome {
     Ok(())
 }
 
+/// As far as the options tell it; there is no answer to take a name from.
 fn live_name(source: &SaSource) -> String {
     match source.sa_lid {
         Some(lid) => format!("the SA at LID {lid}"),
@@ -153,6 +173,7 @@ fn live_name(source: &SaSource) -> String {
     }
 }
 
+/// Exit 4 for all that keeps an answer away, a missing port as well.
 fn unreachable(error: impl std::fmt::Display) -> Failure {
     Failure::unreachable(error.to_string())
 }

@@ -1,4 +1,7 @@
 //! Whether an answer is right.
+//!
+//! Judging happens while latencies are measured, so what must come back is computed in advance, for
+//! each of the requests that are drawn, which are then asked again and again.
 
 use sa_answer::whole;
 use sa_compiler::path_json;
@@ -11,17 +14,21 @@ use zerocopy::IntoBytes;
 use super::pairs::Asked;
 
 /// Status and records.
+/// Compared whole: a record that differs in one reserved bit is another record.
 type Answer = (u16, Vec<PathRecord>);
 
 /// Knows what was asked, and maybe what must come back.
+/// Up to a million expected answers, made before the load and only read during it.
 pub(super) struct Judge<'a> {
     asked: &'a [Asked],
     /// Shape: as `asked`, or empty.
+    /// None inside where the snapshot is silent.
     expected: Vec<Option<Answer>>,
 }
 
 impl<'a> Judge<'a> {
     /// With a snapshot, every answer must be what it gives.
+    /// Cost: one answer in memory for each request that is drawn.
     pub(super) fn new(asked: &'a [Asked], snapshot: Option<&Snapshot>) -> Self {
         let expected = snapshot.map(|snapshot| {
             let answers = asked.iter().map(|asked| {
@@ -38,6 +45,7 @@ impl<'a> Judge<'a> {
 
     /// The bytes of the one record that must come back; none when that is not known, or not what
     /// must come.
+    /// For the ring, which compares these bytes in place.
     pub(super) fn record(&self, nth: usize) -> Option<[u8; PathRecord::SIZE]> {
         let (status, records) = self.expected.get(nth)?.as_ref()?;
         match records.as_slice() {
@@ -47,17 +55,20 @@ impl<'a> Judge<'a> {
     }
 
     /// True when answers are compared with a snapshot's.
+    /// False without `--expect`.
     pub(super) const fn knows(&self) -> bool {
         !self.expected.is_empty()
     }
 
     /// What is wrong with the answer to request `nth`, if anything.
+    /// None is right. In words for people, with the pair in front.
     pub(super) fn problem(&self, nth: usize, mad: &[u8]) -> Option<String> {
         let asked = self.asked.get(nth)?;
         let problem = self.what(nth, asked, mad)?;
         Some(format!("{}: {problem}", asked.in_words()))
     }
 
+    /// The method first: an error of the transport has no records to read.
     fn what(&self, nth: usize, asked: &Asked, mad: &[u8]) -> Option<String> {
         if mad.get(3) != Some(&method::GET_RESP) {
             return Some("the reply is no GetResp".to_owned());
@@ -68,6 +79,7 @@ impl<'a> Judge<'a> {
         };
         match self.expected.get(nth) {
             Some(Some(expected)) => difference(expected, &answer),
+            // The SA should have been silent as well.
             Some(None) => Some("the snapshot gives no answer to this requester".to_owned()),
             None => self_evident(asked, &answer),
         }
@@ -75,6 +87,7 @@ impl<'a> Judge<'a> {
 }
 
 /// What shows without knowing the fabric. An error is an answer.
+/// Who knows nothing else can still tell whose path a record is.
 fn self_evident(asked: &Asked, (status, records): &Answer) -> Option<String> {
     match records.as_slice() {
         [] if *status != 0 => None,
@@ -87,6 +100,7 @@ fn self_evident(asked: &Asked, (status, records): &Answer) -> Option<String> {
     }
 }
 
+/// Both in words, below each other.
 fn difference(expected: &Answer, got: &Answer) -> Option<String> {
     let is_same = expected.0 == got.0 && expected.1.as_bytes() == got.1.as_bytes();
     (!is_same).then(|| {
@@ -98,6 +112,7 @@ fn difference(expected: &Answer, got: &Answer) -> Option<String> {
     })
 }
 
+/// The first record stands for all.
 fn in_words((status, records): &Answer) -> String {
     match records.first() {
         Some(record) => path_json::in_words(record).to_string(),

@@ -1,4 +1,8 @@
 //! Who is asked about.
+//!
+//! Hosts come from a file or from the SA itself; pairs are drawn from them by a fixed seed, so that
+//! two runs ask the same. A port with a LID of its own asks in its own name; through a ring each
+//! request is put in the name of its source, as hosts of a fabric would ask.
 
 use std::path::Path;
 
@@ -16,6 +20,7 @@ use crate::failure::{Failure, Outcome};
 use crate::reach;
 
 /// A port of a host.
+/// Base LID and default GID.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Host {
     lid: Lid,
@@ -23,6 +28,7 @@ pub(super) struct Host {
 }
 
 /// A request, and whose path it asks for.
+/// One of `--pairs`, sent many times; each time with another transaction id.
 pub(super) struct Asked {
     /// As it lies in a slot, with the requester's LID.
     pub(super) slot: Slot,
@@ -33,6 +39,7 @@ pub(super) struct Asked {
 
 impl Asked {
     /// True when a record is about this pair.
+    /// By what the request named; the record repeats it.
     pub(super) fn is_about(&self, record: &sa_wire::path_record::PathRecord) -> bool {
         match self.workload {
             Workload::Gid => {
@@ -56,6 +63,7 @@ impl Asked {
 }
 
 /// The hosts of an `opensm-subnet.lst`. Errors: it cannot be read; it has no hosts with LIDs.
+/// CAs alone, as routers and switches do not ask for paths.
 pub(super) fn from_file(file: &Path, prefix: u64) -> Outcome<Vec<Host>> {
     let bytes = intake::read(Kind::Fabric, file).map_err(Failure::failed)?;
     let fabric = subnet_lst::parse(&bytes).map_err(|error| Failure::failed_in(file, error))?;
@@ -68,6 +76,7 @@ pub(super) fn from_file(file: &Path, prefix: u64) -> Outcome<Vec<Host>> {
 }
 
 /// The hosts that the SA has NodeRecords of. Errors: nobody answers; the SA has none.
+/// One GetTable; of a large fabric that is an RMPP transfer of megabytes.
 pub(super) fn from_sa(client: &mut Client, prefix: u64) -> Outcome<Vec<Host>> {
     let reply = reach::ask(client, &all_nodes())?;
     let short = || Failure::failed("the reply with the NodeRecords is shorter than its headers");
@@ -80,11 +89,13 @@ pub(super) fn from_sa(client: &mut Client, prefix: u64) -> Outcome<Vec<Host>> {
              --lids"
         )));
     }
+    // AttributeOffset: by how many bytes records follow each other, in units of eight.
     let offset = head.get(44..46).and_then(<[u8]>::first_chunk);
     let stride = record_stride(offset.map_or(0, |bytes| u16::from_be_bytes(*bytes)));
     let records = reply
         .get(DATA_OFFSET..)
         .unwrap_or_default()
+        // 0 for a table without records.
         .chunks_exact(stride.max(1));
     // OpenSM on the simulator sends no more than the first MAD of a table.
     if records.remainder().iter().any(|byte| *byte != 0) {
@@ -97,6 +108,7 @@ pub(super) fn from_sa(client: &mut Client, prefix: u64) -> Outcome<Vec<Host>> {
     some(hosts.collect(), "the SA's NodeRecords")
 }
 
+/// None for what is no CA (node type 1), and for ports without LID or GUID.
 fn of_record(record: &[u8], prefix: u64) -> Option<Host> {
     let value = |name| Layout::NODE.field(name).map(|field| field.value(record));
     if value("node_type")? != 1 {
@@ -106,9 +118,11 @@ fn of_record(record: &[u8], prefix: u64) -> Option<Host> {
     host(lid, Guid::new(value("port_guid")?).ok()?, prefix)
 }
 
+/// With a component mask of 0: everything.
 fn all_nodes() -> [u8; 256] {
     let nodes = AttributeId::NODE_RECORD;
     let mut slot = request::request(0, method::GET_TABLE, nodes, 0, &[]);
+    // Not the id of any request of the load.
     let mad = SaMad::from_bytes_mut(&mut slot.mad);
     mad.mad.transaction_id = u64::from(std::process::id() ^ 1 << 31).into();
     slot.mad
@@ -121,6 +135,7 @@ fn host(lid: Lid, guid: Guid, prefix: u64) -> Option<Host> {
     })
 }
 
+/// Drawing from an empty list is not possible.
 fn some(hosts: Vec<Host>, place: &str) -> Outcome<Vec<Host>> {
     match hosts.is_empty() {
         true => Err(Failure::failed(format!(
@@ -132,6 +147,7 @@ fn some(hosts: Vec<Host>, place: &str) -> Outcome<Vec<Host>> {
 
 /// Requests between pairs of hosts drawn at random, asked from `lid`; none: each from its source.
 /// Shape: `hosts` not empty.
+/// With replacement: a pair may come twice, and a host may be asked for the path to itself.
 pub(super) fn draw(verb: &Load, lid: Option<Lid>, hosts: &[Host]) -> Vec<Asked> {
     let mut random = Random(verb.seed);
     let mut draw = || hosts[random.below(hosts.len())];
@@ -143,6 +159,7 @@ pub(super) fn draw(verb: &Load, lid: Option<Lid>, hosts: &[Host]) -> Vec<Asked> 
                 Workload::Gid => request::path_by_gids(requester, source.gid, destination.gid),
                 Workload::Lid => request::path_by_lids(source.lid.get(), destination.lid.get()),
             };
+            // Who asks is not always the source, which the request's builder put there.
             slot.header.lid = requester.into();
             Asked {
                 slot,
@@ -155,9 +172,11 @@ pub(super) fn draw(verb: &Load, lid: Option<Lid>, hosts: &[Host]) -> Vec<Asked> 
 }
 
 /// xorshift64: the same draws on every machine.
+/// Never 0, which the option's range sees to.
 struct Random(u64);
 
 impl Random {
+    /// Three shifts and a remainder; favours low numbers by less than one in 2^48.
     fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

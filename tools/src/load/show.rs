@@ -1,4 +1,8 @@
 //! What was seen, for people and machines.
+//!
+//! Latencies are told by quantiles, and beside them the pauses of a thread that does nothing but
+//! read the clock on the same machine: a tail that is no longer than these pauses says nothing
+//! about the SA.
 
 use std::time::Duration;
 
@@ -14,6 +18,7 @@ use crate::failure::Outcome;
 use crate::json::{self, Document, Pairs};
 
 /// Prints it.
+/// Printed also for a run that is void.
 pub(super) fn report(
     verb: &Load,
     client: &Client,
@@ -38,6 +43,7 @@ const QUANTILES: [(&str, f64); 5] = [
 ];
 
 /// The same for machines.
+/// One line for the whole run; a null is for what this kind of loop does not have.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
     r#loop: &'static str,
@@ -49,20 +55,28 @@ struct Line<'a> {
     rate: Option<f64>,
     /// Of a closed loop: requests under way.
     window: Option<u32>,
+    /// As asked for.
     seconds: f64,
     hosts: usize,
+    /// Different requests.
     pairs: u32,
+    /// Without those that were due and never sent.
     sent: u64,
+    /// Of an open loop that could not keep up; each is a latency up to the end.
     unsent: u64,
+    /// In time, whatever the status.
     answered: u64,
     timeouts: u64,
+    /// Answers after their timeout; not among `answered`.
     late: u64,
     /// Answers by status.
     statuses: Pairs<String, u64>,
     wrong: u64,
     /// Answers were compared with a snapshot's.
     compared: bool,
+    /// Answers per second, by wall time.
     qps: f64,
+    /// Latencies, without the first tenth of the time.
     samples: u64,
     max_ns: u64,
     /// Behind its time, the latest request of an open loop.
@@ -79,6 +93,7 @@ impl Document for Line<'_> {
     const SCHEMA: &'static str = "sapphire.load/1";
 }
 
+/// Saturates after 584 years.
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -131,6 +146,7 @@ impl<'a> Line<'a> {
     }
 }
 
+/// Says what a number does not: from when latencies count, and what answers were compared with.
 fn text(verb: &Load, client: &Client, hosts: usize, report: &LiveReport, pauses: PauseFloor) {
     let pace = match verb.rate {
         Some(rate) => format!("open loop, {rate} requests/s, latency from the time each was due"),

@@ -1,4 +1,7 @@
 //! Results as `sapphire bench --json` prints them, each with the figure that it was measured for.
+//!
+//! Fields are looked up by name and are none where they are missing, since lines may be older than
+//! this program: a page can still be rendered from results of last year.
 
 use std::path::Path;
 
@@ -10,13 +13,17 @@ use crate::bench::show::{AtLoad, Pauses};
 use crate::failure::{Failure, Outcome};
 
 /// All results, in the order of measuring.
+/// Some dozens; read once.
 pub(super) struct Lines(Vec<Line>);
 
 /// A result.
+/// An object; any other JSON would have no fields and so no figure.
 pub(super) struct Line(Value);
 
 impl Lines {
     /// Errors: a line that is no result.
+    /// Empty lines are let through, as files are put together by hand. The failure names file and
+    /// line.
     pub(super) fn read(path: &Path, text: &str) -> Outcome<Self> {
         let read = |(nth, line): (usize, &str)| {
             let value: Value = serde_json::from_str(line).map_err(|error| {
@@ -32,6 +39,7 @@ impl Lines {
     }
 
     /// Those that were measured for a figure.
+    /// Such as `rules`, `size`, `load`: the word that `measure` put in front.
     pub(super) fn of<'a>(&'a self, figure: &'a str) -> impl Iterator<Item = &'a Line> {
         self.0
             .iter()
@@ -51,6 +59,7 @@ impl Line {
     }
 
     /// A text; empty where there is none.
+    /// Empty is as good as missing: no field of a result is empty on purpose.
     pub(super) fn text(&self, name: &str) -> &str {
         self.0.get(name).and_then(Value::as_str).unwrap_or_default()
     }
@@ -72,12 +81,14 @@ impl Line {
     }
 
     /// The least and the most of a figure.
+    /// Written as an array of two.
     pub(super) fn range(&self, name: &str) -> Option<(f64, f64)> {
         let ends = self.0.get(name)?.as_array()?;
         Some((ends.first()?.as_f64()?, ends.last()?.as_f64()?))
     }
 
     /// Of one core that does nothing else, by CPU time. Units: millions per second.
+    /// The reverse of the CPU time of a query, not the rate by wall time.
     pub(super) fn per_core(&self) -> Option<f64> {
         self.number("ns_per_query")
             .filter(|ns| *ns > 0.0)
@@ -90,11 +101,13 @@ impl Line {
     }
 
     /// Paths are in a table of all pairs.
+    /// By how the fabric was named on the command line.
     pub(super) fn is_dense(&self) -> bool {
         self.text("fabric").starts_with("dense:")
     }
 
     /// The fabric's sizes, as `24x24x24`.
+    /// Empty for a fabric file.
     pub(super) fn size(&self) -> &str {
         self.text("fabric")
             .split_once(':')

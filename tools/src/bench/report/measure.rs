@@ -1,4 +1,15 @@
 //! Runs this program once for each line of commands below.
+//!
+//! Each run is a process of its own, so that none profits from what another left in memory, and a
+//! crash shows as such. On the way standard error tells which run of how many it is; the whole
+//! takes about an hour.
+//!
+//! ```text
+//! rules   0 to 10,000 rules              ring    what goes over the ring
+//! size    5x5x5 to 24x24x24, both ways   load    nine loads, for tails
+//! kinds   rdma_cm, flow labels           again   the same requests, and few
+//! long    tables, MultiPathRecords       job     start of a job, by LID and by GID
+//! ```
 
 use std::env;
 use std::process::{Command, Stdio};
@@ -10,6 +21,7 @@ use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
 
 /// How much.
+/// Both go through the same plan, so that a quick run finds what would break the long one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
     /// What the page is to show.
@@ -19,6 +31,7 @@ pub(super) enum Extent {
 }
 
 /// Measures everything. Returns JSON lines. Errors: a run failed.
+/// Nothing is written here: a run that fails leaves the file of before.
 pub(super) fn all(extent: Extent) -> Outcome<String> {
     let program = or_fail(env::current_exe())?;
     let plan = plan(extent);
@@ -29,6 +42,7 @@ pub(super) fn all(extent: Extent) -> Outcome<String> {
         let mut command = Command::new(&program);
         command.args(["bench", "--json"]).args(words);
         let output = command
+            // Standard error is passed on: warnings belong to whoever watches.
             .stdin(Stdio::null())
             .stderr(Stdio::inherit())
             .output();
@@ -39,6 +53,7 @@ pub(super) fn all(extent: Extent) -> Outcome<String> {
                 output.status
             )));
         }
+        // A run of several workloads and layers prints a line for each.
         for line in String::from_utf8_lossy(&output.stdout).lines() {
             lines += &tagged(figure, line)?;
             lines.push('\n');
@@ -48,6 +63,7 @@ pub(super) fn all(extent: Extent) -> Outcome<String> {
 }
 
 /// A line of `performance.jsonl`: a result behind the name of its figure.
+/// The figure comes first, then all that was printed, its schema included.
 #[derive(Serialize)]
 struct Tagged<'a> {
     figure: &'a str,
@@ -55,14 +71,17 @@ struct Tagged<'a> {
     result: Map<String, Value>,
 }
 
+/// Errors: what was printed is no JSON object.
 fn tagged(figure: &str, line: &str) -> Outcome<String> {
     let result = or_fail(serde_json::from_str(line))?;
     or_fail(serde_json::to_string(&Tagged { figure, result }))
 }
 
 /// Figure and options of each run.
+/// The commands also stand below the tables of the page, so that a reader can repeat them.
 fn plan(extent: Extent) -> Vec<(&'static str, String)> {
     let is_whole = extent == Extent::Whole;
+    // The goals are for a 24x24x24.
     let (main, time) = match extent {
         Extent::Whole => ("24x24x24", ""),
         Extent::Quick => (
@@ -79,6 +98,7 @@ fn plan(extent: Extent) -> Vec<(&'static str, String)> {
         Extent::Quick => &["3x3x3", "5x5x5"],
     };
     let mut plan = Vec::new();
+    // Extent's options go behind all others.
     let mut add = |figure, options: String| plan.push((figure, format!("{options}{time}")));
     for rules in rules {
         let options = format!("--fabric torus:{main} --rules {rules} --workload gid,lid");

@@ -3,6 +3,19 @@
 //! Measuring appends nothing to the page: it writes one JSON line per result to
 //! `performance.jsonl`, and the page and its plots are rendered from that file alone, so that the
 //! same file always gives the same page.
+//!
+//! Four rooms, one after another:
+//!
+//! ```text
+//! measure   runs `sapphire bench --json` for each figure     -> performance.jsonl
+//! lines     reads it back, line by line, by name of figure
+//! page      tables between two marks of performance.md
+//! plots     pictures/performance/{rules,size,load,snapshot}.svg
+//! ```
+//!
+//! Words around the marks are people's and stay. A figure that was not measured is "not measured"
+//! or a dash, and no error: so a part can be measured again by itself, with a line put into the
+//! file by hand.
 
 mod lines;
 mod measure;
@@ -33,6 +46,7 @@ pub(super) struct Options {
 }
 
 impl Options {
+    /// Then nothing else of `sapphire bench` is done.
     pub(super) const fn is_wanted(&self) -> bool {
         self.report.is_some() || self.render.is_some()
     }
@@ -60,10 +74,12 @@ pub(super) fn run(options: &Options) -> Outcome {
     render(directory, &Lines::read(&results, &read(&results)?)?)
 }
 
+/// The page is written last: it is what names the pictures.
 fn render(directory: &Path, lines: &Lines) -> Outcome {
     let page = directory.join("performance.md");
     let rendered = page::with_figures(&read(&page)?, lines);
     let rendered = rendered.map_err(|what| Failure::failed_in(&page, what))?;
+    // Missing in a fresh directory.
     let pictures = directory.join("pictures/performance");
     fs::create_dir_all(&pictures).map_err(|error| cannot(&pictures, &error))?;
     for (name, plot) in plots::all(lines) {
@@ -72,14 +88,17 @@ fn render(directory: &Path, lines: &Lines) -> Outcome {
     write(&page, &rendered)
 }
 
+/// Errors: missing, too long for a recording, or no text.
 fn read(path: &Path) -> Outcome<String> {
     intake::read_text(Kind::Recording, path).map_err(Failure::failed)
 }
 
+/// Whole or not at all, so that a full disk leaves the page of before.
 fn write(path: &Path, text: &str) -> Outcome {
     outlet::write(path, Readers::All, text.as_bytes()).map_err(Failure::failed)
 }
 
+/// For what `outlet` does not do: making directories.
 fn cannot(path: &Path, error: &std::io::Error) -> Failure {
     Failure::failed_in(path, error)
 }

@@ -1,4 +1,8 @@
 //! The plots of the page.
+//!
+//! Four pictures, with the axes and words that the page speaks of. Places along x are words in the
+//! order of measuring and not numbers to scale: rules go by powers of ten, sizes by whatever was
+//! built.
 
 use sa_plot::{Axis, Level, Names, Panel, Picture};
 
@@ -6,23 +10,28 @@ use super::lines::{Line, Lines};
 use crate::bench::show::AtLoad;
 
 /// A line with a figure for each place along the x axis; none where nothing was measured.
+/// As long as there are places.
 struct Series {
     name: String,
     figures: Vec<Option<f64>>,
 }
 
 /// A panel of such lines, and how high its y axis reaches.
+/// What the four have in common; `sa_plot` draws it.
 struct Plot {
     title: String,
     x_label: &'static str,
     places: Vec<String>,
     y_label: &'static str,
+    /// From zero for rates, by powers of ten where values differ by that much.
     y: fn(&[f64]) -> Axis,
     series: Vec<Series>,
+    /// A dashed line across, such as the longest pause of the machine.
     level: Option<Level>,
 }
 
 impl Plot {
+    /// The level has a part in how high the axis reaches.
     fn svg(self) -> String {
         let figures = self.series.iter().flat_map(|series| &series.figures);
         let level = self.level.iter().map(|level| level.at);
@@ -48,6 +57,7 @@ impl Plot {
 }
 
 impl Series {
+    /// A gap where nothing was measured: the line goes on at the next point.
     fn line(self) -> sa_plot::Line {
         let places = (0..=u32::MAX).map(f64::from);
         let points = places.zip(self.figures);
@@ -57,6 +67,7 @@ impl Series {
 }
 
 /// File names and pictures.
+/// By file name, below `pictures/performance`.
 pub(super) fn all(lines: &Lines) -> [(&'static str, String); 4] {
     [
         ("rules.svg", rules(lines).svg()),
@@ -66,6 +77,7 @@ pub(super) fn all(lines: &Lines) -> [(&'static str, String); 4] {
     ]
 }
 
+/// By CPU time: rate of one core that does nothing else.
 fn rules(lines: &Lines) -> Plot {
     let all: Vec<&Line> = lines.of("rules").collect();
     let number = |line: &&Line| line.number("rules").unwrap_or(0.0);
@@ -116,6 +128,7 @@ fn by_size(
     (sizes, series)
 }
 
+/// Four lines: each way of naming ends, each way of holding pairs.
 fn size(lines: &Lines) -> Plot {
     let wanted = [
         ("GID-GID, torus", "gid", false),
@@ -135,6 +148,7 @@ fn size(lines: &Lines) -> Plot {
     }
 }
 
+/// Bytes by powers of ten, as tables of pairs grow with the square of the switches.
 fn snapshot(lines: &Lines) -> Plot {
     let wanted = [
         ("computed from", "gid", false),
@@ -156,6 +170,7 @@ fn snapshot(lines: &Lines) -> Plot {
     }
 }
 
+/// Quantiles of one run at nine loads.
 fn load(lines: &Lines) -> Plot {
     let all: Vec<&Line> = lines.of("load").take(1).collect();
     let first = all.first().copied();
@@ -194,12 +209,14 @@ fn load(lines: &Lines) -> Plot {
 }
 
 /// What the first result was measured on.
+/// For titles; empty sizes where nothing was measured.
 fn of_fabric(lines: &[&Line]) -> String {
     let size = lines.first().map_or("", |line| line.size());
     format!("{size} torus, 2 hosts a switch")
 }
 
 /// Each once, in order.
+/// Not sorted: `12x12x12` comes before `5x5x5` by letters.
 fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut known = Vec::new();
     for name in names {
@@ -210,12 +227,14 @@ fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
     known
 }
 
+/// Exact up to 2^53.
 #[expect(clippy::cast_precision_loss, reason = "for people")]
 pub(super) const fn real(count: u64) -> f64 {
     count as f64
 }
 
 /// With commas between thousands.
+/// As in 3,996,000.
 pub(super) fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
