@@ -52,8 +52,6 @@ impl Axis {
         let rough = (most / 5.0).max(1e-9);
         // The power of ten below the step that five marks would need; one of 1, 2, 5, 10 times it
         // is the round one above.
-        // Below it the step that five marks would need is rounded up to 1, 2, 5 or 10 times that
-        // power.
         let unit = 10_f64.powf(rough.log10().floor());
         let mut steps = [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * unit);
         let step = steps.find(|step| *step >= rough).unwrap_or(unit);

@@ -1,4 +1,14 @@
 //! Fabrics to measure, in files.
+//!
+//! Both kinds are written as files and read again, as the daemon reads them, so that names of
+//! switches and ports lead to cables in the same way. What fails is chosen by what it makes the
+//! engine do:
+//!
+//! ```text
+//! torus      one cable of each axis in the middle      the ring of that axis turns the other way
+//! fat tree   leaf to middle switch                     one leaf has a way less
+//!            middle to top switch                      one pod has a way less
+//! ```
 
 use std::fmt::Write;
 use std::fs;
@@ -11,6 +21,8 @@ use sa_fabric::generate::{TorusSpec, plan};
 use crate::Failure;
 
 /// A fabric, and cables of it that fail.
+///
+/// Lives as long as the directory of its files.
 pub(crate) struct Fabric {
     pub(crate) name: String,
     pub(crate) inputs: Inputs,
@@ -33,6 +45,7 @@ impl Fabric {
                 torus(name, [x, y, z], hosts, directory)
             }
             ("fat-tree", ports) => match ports.parse() {
+                // Half of the ports go down and half up.
                 Ok(ports) if ports % 2 == 0 && ports > 3 => fat_tree(name, ports, directory),
                 _ => Err(unknown().into()),
             },
@@ -84,6 +97,9 @@ fn fat_tree(name: &str, ports: u8, directory: &Path) -> Result<Fabric, Failure> 
 }
 
 /// An ibsim net file: leaves `L<pod>_<n>`, middle switches `M<pod>_<n>`, top switches `T<n>_<n>`.
+///
+/// With p ports: p pods of p/2 leaves and p/2 middle switches, (p/2)^2 top switches, p^3/4 hosts;
+/// 32 ports make 8,192 hosts. Middle switch m of each pod leads to the top switches T<m>_0 and on.
 fn fat_tree_net(ports: u8) -> String {
     let half = ports / 2;
     let mut text = String::new();
@@ -131,6 +147,7 @@ fn fat_tree_net(ports: u8) -> String {
     text
 }
 
+/// GUIDs are 16 apart: those of ports follow that of their node.
 fn fat_tree_hosts(half: u8, text: &mut String) {
     let mut guid = 0x40_0000_u32;
     for (pod, leaf) in (0..2 * half).flat_map(|pod| (0..half).map(move |leaf| (pod, leaf))) {

@@ -11,6 +11,9 @@
 //! (`from before`) and without (`from nothing`), in turn. The results must be equal, table by table
 //! and byte by byte, or the run ends with an error. Prints a JSON line per cable and way. Times are
 //! medians in ms, with the least where named so; `wall_ms` is everything but reading the files.
+//!
+//! The two ways must give the same bytes: an incremental reroute that is fast and differs would be
+//! found here before a fabric finds it. That is why they are compared in every round and not once.
 
 #![forbid(unsafe_code)]
 
@@ -97,10 +100,13 @@ struct Took {
 }
 
 impl Took {
+    /// Reads the fabric once alone, to know its CPU time, then does everything. Errors: the
+    /// pipeline's.
     fn of(inputs: &Inputs, before: Option<&FabricState>) -> Result<(Changed, Self), Failure> {
         let reading = process_cpu_time();
         drop(pipeline::read(inputs)?);
         let begun = process_cpu_time();
+        // Reading has no CPU time of its own in the timings, and is the same for both ways.
         let read = begun - reading;
         let start = Instant::now();
         let compiled = pipeline::compile_after(inputs, Stamp::default(), before)?;
@@ -111,6 +117,7 @@ impl Took {
             proof: compiled.proof,
             snapshot: compiled.snapshot.shared_bytes(),
         };
+        // To an empty publisher: what is timed is touching the snapshot and the store.
         publisher.publish(compiled.snapshot);
         let (wall, publish) = (start.elapsed(), built.elapsed());
         let cpu = (process_cpu_time() - begun).saturating_sub(read);
@@ -173,6 +180,7 @@ struct Line<'a> {
 /// Name and version of a [`Line`]; see `docs/schemas`.
 const SCHEMA: &str = "bench.change/1";
 
+/// Medians, and the least of those figures that a release page has.
 fn print(fabric: &Fabric, cable: &str, way: &str, all: &[Took]) -> Result<(), Failure> {
     let spread = |of: fn(&Took) -> Duration| {
         let mut times: Vec<Duration> = all.iter().map(of).collect();
@@ -205,6 +213,7 @@ fn print(fabric: &Fabric, cable: &str, way: &str, all: &[Took]) -> Result<(), Fa
     Ok(())
 }
 
+/// A tenth of a millisecond; more digits would be noise.
 fn round(ms: f64) -> f64 {
     (ms * 10.0).round() / 10.0
 }

@@ -45,6 +45,7 @@ enum Verb {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let effort = Effort {
+        // Means of no trial would be 0 and look measured.
         trials: arguments.trials.max(1),
         seed: arguments.seed,
     };

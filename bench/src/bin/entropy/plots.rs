@@ -1,4 +1,9 @@
 //! The plots of the page.
+//!
+//! Each plot has one message. `balance.svg`: on a strong hash all curves lie in the band of random
+//! labels, on linear ones they part. `service-port.svg`: what round service ports do to the RFC's
+//! product and not to the shipped form. The pictures are committed; the same seed draws the same
+//! bytes.
 
 use std::path::Path;
 use std::{fs, io};
@@ -26,11 +31,13 @@ fn balance(effort: Effort) -> Picture {
         ("XOR fold", HashKind::XorFold),
     ];
     let panels = hashes.into_iter().map(|(name, hash)| {
+        // A panel has its own: another curve in the first leaves the others as they are.
         let mut dice = Dice::new(effort.seed);
         let lines =
             CURVES.map(|(name, method)| Line::new(name, curve(method, &hash, effort, &mut dice)));
         Panel {
             title: name.to_owned(),
+            // The same for all panels, so that their heights can be compared.
             y: Axis::powers_of_two(1.0, 8.0),
             band: Some(Band {
                 name: "random labels, 5 to 95 %",
@@ -49,6 +56,7 @@ fn balance(effort: Effort) -> Picture {
     }
 }
 
+/// A point for each number of flows: the mean over trials.
 fn curve(method: Method, hash: &HashKind, effort: Effort, dice: &mut Dice) -> Vec<(f64, f64)> {
     let pair = PairOfHosts::new(method);
     let point = |flows: u32| {
@@ -58,6 +66,7 @@ fn curve(method: Method, hash: &HashKind, effort: Effort, dice: &mut Dice) -> Ve
     FLOWS.map(point).into()
 }
 
+/// What random labels do in nine of ten trials: a curve within is no better or worse than chance.
 fn band(hash: &HashKind, effort: Effort, dice: &mut Dice) -> Vec<(f64, f64, f64)> {
     let pair = PairOfHosts::new(Method::Random);
     let place = |flows: u32| {
@@ -103,6 +112,7 @@ fn service_port() -> Picture {
 }
 
 const WAYS: u32 = 16;
+/// A quarter of a flow a way to sixteen.
 const FLOWS: [u32; 7] = [4, 8, 16, 32, 64, 128, 256];
 const SERVICE_STEP: u16 = 64;
 

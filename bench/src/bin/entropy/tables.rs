@@ -1,4 +1,13 @@
 //! Stated figures beside ours, as text.
+//!
+//! For example a line, without its middle:
+//!
+//! ```text
+//! one pair           fmix64 ...  strong W 16 used    .64   0.6439    0.0   0.0021  within 3 %
+//! ```
+//!
+//! The exit status is for a change of formulas or hashes: a figure that differs and is not among
+//! the known exceptions ends with 1.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -22,6 +31,7 @@ pub(super) fn print(effort: Effort, only_off: bool) -> ExitCode {
     ExitCode::from(u8::from(figures.iter().any(is_new)))
 }
 
+/// A known exception is told by its reason in place of the verdict.
 fn line(figure: &Figure) {
     let verdict = match figure.verdict() {
         Verdict::Reproduced => "within 3 %",
@@ -40,6 +50,7 @@ fn line(figure: &Figure) {
     );
 }
 
+/// By table, with the largest deviation among those within 3 %.
 fn summary(figures: &[Figure]) {
     let mut tables: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
     let mut worst: BTreeMap<&str, f64> = BTreeMap::new();

@@ -1,4 +1,17 @@
 //! The committed ceilings: read, compared with, written anew.
+//!
+//! Part of the file, which is written by `--update` and read by every other run:
+//!
+//! ```text
+//! # 24x24x24, GID-GID, 1,000 rules
+//! [gid-1000]
+//! ceiling = 318.2
+//! mispredicted = 0.41
+//! goal = 320.0
+//! ```
+//!
+//! The figures beside the goals are bound from both sides: one that falls far below its ceiling
+//! asks for a new ceiling, else a later change could lose the gain unseen.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -33,6 +46,8 @@ pub(crate) fn read(path: &Path) -> Result<Figures, Box<dyn Error>> {
 }
 
 /// The file for these figures.
+///
+/// In the order of [`CASES`], so that a diff of the file shows figures and nothing else.
 pub(crate) fn text(figures: &Figures) -> String {
     let mut text = HEAD.to_owned();
     for case in &CASES {
@@ -60,12 +75,14 @@ pub(crate) fn judge(counted: Counted, ceiling: Counted) -> Verdict {
         ),
         one(counted.mispredictions, ceiling.mispredictions, slack),
     ];
+    // Above wins: one figure that is better does not make up for one that is worse.
     [Verdict::Above, Verdict::Below]
         .into_iter()
         .find(|verdict| all.contains(verdict))
         .unwrap_or(Verdict::Kept)
 }
 
+/// One figure against one ceiling.
 fn one(figure: f64, ceiling: f64, slack: f64) -> Verdict {
     if figure > ceiling + slack {
         Verdict::Above

@@ -8,6 +8,10 @@
 //! ```
 //!
 //! With `ICOUNT_KEEP=DIR` the profile of the last case stays in DIR, for `callgrind_annotate`.
+//!
+//! The program runs itself: for each case it prepares the files and starts its own executable twice
+//! under valgrind with `counted DIRECTORY PASSES`. What is counted is thus the code of this build,
+//! inlined as the compiler saw it here; the daemon's own build may differ by a few instructions.
 
 mod cases;
 mod ceilings;
@@ -43,6 +47,7 @@ fn counted(directory: &Path, passes: &str) -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Beside the hidden word `counted`, which only this program gives to itself.
 struct Options {
     update: bool,
     ceilings: PathBuf,
@@ -84,8 +89,10 @@ impl Options {
     }
 }
 
+/// Cases that were not asked for keep their figures in the file that `--update` writes.
 fn count(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     let known = match ceilings::read(&options.ceilings) {
+        // The first file is made by `--update`: there is none to read yet.
         Err(_) if options.update => Figures::new(),
         known => known?,
     };
@@ -118,6 +125,7 @@ fn count(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::FAILURE)
 }
 
+/// A case in a line: figures, ceilings, goal, and a remark where something is to be done.
 fn line(
     case: &Spec,
     counted: Counted,

@@ -1,4 +1,8 @@
 //! A host of a large torus, with the snapshot of its SA.
+//!
+//! Made of tables, without files: a synthetic torus, the policy that `sapphire bench` measures
+//! with, and a port of its first host as the local service sees one. What is asked goes all over
+//! the fabric, so that records do not stay in the cache of the one core.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -90,6 +94,7 @@ impl Host {
 
     /// As rdma_cm asks: all over the fabric, for services that some rule names and others.
     pub(super) fn queries(&self) -> Vec<Resolve<'static>> {
+        // Every fourth of 27,648 hosts: more than there are questions, from all over the fabric.
         let stride = self.hosts.len().max(1) / 7919 + 1;
         let to = self.hosts.iter().step_by(stride).cycle().skip(1);
         (0..QUERIES)
@@ -114,6 +119,8 @@ impl Host {
 }
 
 /// A snapshot that nothing replaces.
+///
+/// The service asks how old its snapshot is; this one was read when the run began.
 struct Unchanged(Instant);
 
 impl Origin for Unchanged {

@@ -51,6 +51,7 @@ fn main() -> Result<(), Failure> {
     let cores = affinity::cores();
     let (first, second) = (cores.first().copied(), cores.get(1).copied());
     for (kernel_core, name) in [(first, "one core"), (second, "two cores")] {
+        // With one core there is no second line to measure.
         if kernel_core.is_none() {
             continue;
         }
@@ -73,12 +74,14 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
+/// The agent in a plain loop: the cost of an answer without the daemon's thread around it.
 fn agent(host: &Host, plan: &Plan) -> Result<Report, Failure> {
     let mut replica = host.replica()?;
     replica.look(&host.seen());
     Ok(measure(replica, &host.queries(), plan)?)
 }
 
+/// The daemon's thread as it runs, with its own waiting and its own looks at the ports.
 fn service(host: &Host, plan: &Plan) -> Result<Report, Failure> {
     let (kernel_end, agent_end) = pair()?;
     let paths = Box::new(host.replica()?);
@@ -93,6 +96,7 @@ fn service(host: &Host, plan: &Plan) -> Result<Report, Failure> {
     plan.agent_core.map(affinity::pin);
     let service = Service::start(agent_end, paths, view, Wake::new()?, setting)?;
     let report = drive(kernel_end, &host.queries(), plan);
+    // Ends its thread before the result is looked at: a failed run leaves nothing behind.
     drop(service);
     Ok(report?)
 }

@@ -1,4 +1,11 @@
 //! How the processes of a side are started.
+//!
+//! All processes of a side live in one temporary directory and one socket name, so that both sides
+//! can be up at the same time. Order matters: the simulator, then `sapphired` (only on its side),
+//! then OpenSM. On an ibsim port the client that attached first gets the requests; OpenSM behind it
+//! still manages the subnet.
+//!
+//! OpenSM gets the options of a site that routes a torus with QoS, and no more.
 
 use std::fs;
 use std::path::Path;
@@ -23,6 +30,7 @@ pub(crate) struct Bed<'a> {
 }
 
 impl Bed<'_> {
+    /// Without a terminal, and the network file as it stands. Errors: it ends, or does not listen.
     pub(crate) fn ibsim(&self) -> Outcome<Process> {
         let mut command = Command::new(&self.programs.ibsim);
         command
@@ -55,6 +63,7 @@ impl Bed<'_> {
         Ok(sapphired)
     }
 
+    /// The smallest configuration: the fabric as OpenSM wrote it down, and one port.
     fn config(&self, options: &Options) -> String {
         let policy = match &self.files.policy {
             Some(_) => "[policy]\nfile = \"qos-policy.conf\"\n",

@@ -1,4 +1,8 @@
 //! The client of a side.
+//!
+//! One client asks both, so that whatever it costs is the same on both sides; its CPU time is shown
+//! beside. It speaks the simulator's own protocol, without the library that OpenSM has to be loaded
+//! with.
 
 use std::time::Duration;
 
@@ -15,6 +19,7 @@ use crate::failure::{Failure, Outcome};
 pub(crate) struct Client(sa_source::Client);
 
 impl Client {
+    /// Errors: the simulator refuses it.
     pub(crate) fn attach(base: &str, node: &str) -> Outcome<Self> {
         let transport = SaTransport::Ibsim {
             node: node.to_owned(),
@@ -41,6 +46,7 @@ impl Client {
         }
     }
 
+    /// Errors: the simulator is gone. That nobody answers is none: it is counted.
     pub(crate) fn load(
         &mut self,
         requests: &[[u8; MAD_SIZE]],
@@ -86,4 +92,5 @@ impl Client {
 
 /// For an answer.
 const TIMEOUT: Duration = Duration::from_secs(1);
+/// After so long without a packet none is on the way.
 const QUIET: Duration = Duration::from_millis(2);

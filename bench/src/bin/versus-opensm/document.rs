@@ -1,6 +1,16 @@
 //! What `--json` prints: a line of what is measured and on what, a line for each load, and the verdict.
 //!
 //! Each line begins with its name and version, which `docs/schemas` has a file for.
+//!
+//! Figures are in the units that their names say, without rounding: rounding is left to whoever
+//! shows them. A ratio is made per round and then reduced to median, least and most, so that a
+//! machine that slows down over the run does not shift it.
+//!
+//! ```text
+//! {"schema":"bench.versus-opensm-head/1", ..}     once
+//! {"schema":"bench.versus-opensm-load/1", ..}     for each workload and pace
+//! {"schema":"bench.versus-opensm/1", ..}          once
+//! ```
 
 use sa_bench::pace::Pace;
 use serde::Serialize;

@@ -1,4 +1,8 @@
 //! The fabric that both serve, as files.
+//!
+//! A healthy torus from the generator of `sapphire fabric`, written twice, once per side, so that
+//! neither reads what the other wrote. The LIDs are OpenSM's: a snapshot for comparing replies is
+//! compiled from the `opensm-subnet.lst` that it writes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,8 +34,10 @@ impl Fabric {
     /// Errors: the torus cannot be wired.
     pub(crate) fn plan(options: &Options) -> Outcome<Self> {
         let mut spec = TorusSpec::new(options.size, options.hosts);
+        // Six for the links of a torus, the rest for hosts.
         spec.ports = spec.ports.max(options.hosts.saturating_add(6));
         let plan = plan(&spec).map_err(|error| Failure::Usage(error.to_string()))?;
+        // A port's GUID is that of its node and 1.
         let guids = plan.hosts.iter().map(|host| host.guid + 1);
         let (first, last) = (guids.clone().min(), guids.max());
         let guids = first.unwrap_or(0)..=last.unwrap_or(0);

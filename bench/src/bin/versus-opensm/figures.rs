@@ -1,4 +1,8 @@
 //! Figures of one load, and what they come to over the rounds.
+//!
+//! A load becomes a [`Sample`], the samples of all rounds a [`Spread`]. Medians with the least and
+//! the most instead of means and deviations: on a shared machine some rounds are far off, mostly to
+//! the same side.
 
 use crate::cpu::Cpu;
 use crate::side::Taken;
@@ -66,6 +70,8 @@ impl Spread {
         let at = |place: usize| all.get(place).copied().unwrap_or(0.0);
         let median = match all.len().is_multiple_of(2) {
             true => f64::midpoint(at(middle.saturating_sub(1)), at(middle)),
+            // The middle one; with an even number of rounds the two in the middle are averaged
+            // above.
             false => at(middle),
         };
         Self {

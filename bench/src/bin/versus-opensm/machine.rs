@@ -1,4 +1,7 @@
 //! What the figures were measured on and with.
+//!
+//! Printed with every run, since figures of two runs can only be compared if these agree. What the
+//! system does not tell is left out and no reason to fail: a container may lack any of it.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -33,6 +36,7 @@ impl Machine {
             kernel: file("/proc/sys/kernel/osrelease"),
             load: load(),
             commit: commit(),
+            // A build without optimisation is measured too, but says so.
             optimised: !cfg!(debug_assertions),
             opensm: package("opensm").or_else(|| printed("opensm", &["--version"], "OpenSM ")),
             libumad2sim: package("libumad2sim0"),
@@ -75,6 +79,7 @@ fn printed(name: &str, arguments: &[&str], before: &str) -> Option<String> {
     rest.split_whitespace().next().map(str::to_owned)
 }
 
+/// What a program prints. None where it is missing or fails.
 fn output(name: &str, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(name);
     command.args(arguments);
@@ -83,6 +88,7 @@ fn output(name: &str, arguments: &[&str]) -> Option<String> {
     output.status.success().then_some(text)
 }
 
+/// The first line of a file.
 fn file(path: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     text.lines().next().map(str::to_owned)

@@ -6,6 +6,20 @@
 //! the fabric gives; one wrong reply voids the run.
 //!
 //! Exit status: 0, 1 for a failure, 2 for a wrong option, 3 for a void run.
+//!
+//! The two sides, and the order of what is measured:
+//!
+//! ```text
+//! side OpenSM      client -- ibsim -- OpenSM (SM and SA)
+//! side sapphired   client -- ibsim -- sapphired (SA), OpenSM (SM)      stopped while the other is measured
+//!
+//! round 1   load 1: OpenSM, sapphired     load 2: sapphired, OpenSM     ..
+//! round 2   load 1: sapphired, OpenSM     load 2: OpenSM, sapphired     ..
+//! ```
+//!
+//! The simulator is slow and in both figures: what differs between the sides is the SA alone, and
+//! its CPU time is measured apart. Interrupts end the run between two loads, and whatever was
+//! started ends with it.
 
 #![forbid(unsafe_code)]
 

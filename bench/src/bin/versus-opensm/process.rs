@@ -1,4 +1,12 @@
 //! Programs that are started, stopped for a while, and ended by their ids.
+//!
+//! A process that outlives its run would hold its socket name and disturb the next measurement, so
+//! each is owned by a value that kills it when it goes, also when the run fails half way. Processes
+//! are ended by their ids, never by names: others may run programs of the same name here.
+//!
+//! Waiting is for a condition with a deadline, and looks whether the process still lives: a daemon
+//! that refuses its configuration is an error at once, with what it printed, and not after a
+//! minute.
 
 use std::fs::{self, File};
 use std::os::linux::net::SocketAddrExt;
@@ -34,6 +42,7 @@ impl Process {
         let file = File::create(&output).map_err(Failure::of(output.display()))?;
         let same = file.try_clone().map_err(Failure::of(output.display()))?;
         command
+            // Or Ctrl-C would kill the simulator under those who still talk to it.
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(file)
@@ -127,6 +136,8 @@ pub(crate) fn signal(name: &str, ids: &[u32]) -> Outcome {
 }
 
 /// The programs from packages.
+///
+/// From Debian's packages: what is compared is what a site would install.
 #[derive(Debug)]
 pub(crate) struct Programs {
     pub(crate) ibsim: PathBuf,
@@ -172,6 +183,7 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
+/// Below /usr/lib/<architecture>, which this need not know.
 fn preload_library() -> Option<PathBuf> {
     let libraries = fs::read_dir("/usr/lib").ok()?.flatten();
     let mut places = libraries.map(|entry| entry.path().join("umad2sim/libumad2sim.so"));
@@ -185,4 +197,5 @@ pub(crate) fn listens(base: &str) -> bool {
     matches!((address, socket), (Ok(to), Ok(socket)) if socket.connect_addr(&to).is_ok())
 }
 
+/// Between two looks while something starts; no measurement waits for it.
 const PAUSE: Duration = Duration::from_millis(20);

@@ -1,4 +1,13 @@
 //! What both are asked, and what must come back.
+//!
+//! The same requests go to both, in the same order, and the replies are compared byte by byte with
+//! what the snapshot gives. Wrong are another status and another record. Other bytes in a header
+//! are counted and shown: two servers may differ there without being wrong.
+//!
+//! ```text
+//! bytes 0..56 of a MAD    headers; 4..6 status, 8..16 transaction
+//! bytes 56..120           the PathRecord
+//! ```
 
 use std::fs;
 
@@ -117,6 +126,7 @@ impl Pool {
         differences: &mut Differences,
     ) -> Option<String> {
         let expected = self.expected.get(nth)?;
+        // Longer replies are cut: a simulator hands over whole MADs.
         let Some(reply) = reply.get(..expected.len()) else {
             return Some(format!(
                 "request {nth}: a reply of {} bytes, expected {}",
@@ -183,6 +193,8 @@ fn compile(files: &Files) -> Outcome<Snapshot> {
     Ok(compiled.snapshot)
 }
 
+/// The request, as from a client at `lid`; by LIDs, the LIDs are those of the pair, not of the
+/// client.
 fn asked(workload: Workload, lid: u16, from: Host, to: Host) -> Outcome<Slot> {
     let gid = |host: Host| {
         let guid = Guid::new(host.guid).map_err(Failure::of("a host"))?;
@@ -194,6 +206,7 @@ fn asked(workload: Workload, lid: u16, from: Host, to: Host) -> Outcome<Slot> {
     })
 }
 
+/// For messages about wrong replies: a record in words, or the status.
 fn in_words(reply: &[u8]) -> String {
     match request::parse(reply) {
         Ok((status, records)) => match records.first() {

@@ -1,4 +1,11 @@
 //! Rounds that alternate between the two.
+//!
+//! A [`Cell`] is one workload at one pace; a round goes through all cells, and in each measures
+//! both sides, one directly after the other. So the two of a ratio are seconds apart, not minutes,
+//! and whatever the machine does in between hits both about equally.
+//!
+//! The rate of the open loop is found first: 40 % of what the slower side answers with 16 under
+//! way. There both keep up, and latency is about the answer and not about a queue.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -77,6 +84,8 @@ impl<'a> Rounds<'a> {
                     continue;
                 };
                 // Who goes first alternates from round to round and from load to load.
+                // Else whatever is gained or lost by coming second would always be on the same
+                // side.
                 let is_even = (usize::from(round) + nth).is_multiple_of(2);
                 let order = if is_even {
                     Who::BOTH
@@ -128,6 +137,8 @@ impl<'a> Rounds<'a> {
         Ok((least * SHARE / STEP).floor().max(1.0) * STEP)
     }
 
+    /// Wakes the side, warms it up, loads it, stops it, and judges what came back. Errors: one
+    /// wrong reply, or none at all, voids the run.
     fn measure(&self, pair: &mut Pair, who: Who, pool: &Pool, cell: &mut Cell) -> Outcome {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(Failure::Interrupted);

@@ -1,4 +1,8 @@
 //! Figures for people and machines.
+//!
+//! Text for a person and JSON for programs are made from the same samples. Text has medians with
+//! the least and the most of the rounds in brackets, `7412 (7291-7440)`, and a third row with the
+//! ratio, which is not the quotient of the two medians but the median of the quotients.
 
 use std::io::{self, Write};
 
@@ -181,6 +185,7 @@ impl<'a> Show<'a> {
     }
 }
 
+/// One kind of load: a row for each side, and one for the ratio.
 fn table(cell: &Cell) -> String {
     let mut text = format!(
         "{:<28}{:>24}{:>22}{:>22}{:>24}{:>20}{:>20}\n",

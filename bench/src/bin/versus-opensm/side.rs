@@ -1,4 +1,8 @@
 //! One simulator with an SA and a client.
+//!
+//! Both sides are up during the whole run, since starting OpenSM takes longer than a round. The one
+//! that is not measured must not take CPU time: `sapphired` is stopped by SIGSTOP, OpenSM and ibsim
+//! sleep by themselves once the subnet has settled, for which the start waits.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
