@@ -157,6 +157,7 @@ fn main() -> ExitCode {
     }
 }
 
+/// One arm per verb: what a verb does is nowhere but in its file.
 fn run(verb: &Verb) -> Outcome {
     match verb {
         Verb::Demo(verb) => demo::run(verb),
@@ -211,6 +212,8 @@ fn report(outcome: Outcome, is_json: bool) -> ExitCode {
 }
 
 /// What clap has to say: help, or what is wrong with the command line.
+///
+/// Help and `--version` are errors to clap, too: those go to standard output and end with 0.
 fn usage(error: &clap::Error) -> ExitCode {
     let words = error.render().to_string();
     if !error.use_stderr() {

@@ -73,6 +73,8 @@ pub(crate) struct Route {
 }
 
 /// A dump by name.
+///
+/// The word is the short one (`lfts`), the file's name is taken as well.
 #[derive(Debug, Clone, Copy)]
 struct Named(Table);
 
@@ -104,6 +106,8 @@ impl Route {
     }
 }
 
+/// Errors: the engine refuses; a file is wrong; there is no room; with `--strict`, what `judge`
+/// says.
 pub(crate) fn run(verb: &Route) -> Outcome {
     let inputs = verb.fabric.inputs();
     let compiled = match pipeline::compile(&inputs, Stamp::default()) {
@@ -146,6 +150,7 @@ fn write(
         if verb.xz { Packing::Xz } else { Packing::Plain },
     );
     let estimate = export.estimate();
+    // Nothing has been written by now, nor was the directory made.
     if let Some(why) = room::lacks(directory, &estimate).filter(|_| !verb.force) {
         let failure = Failure::refused(why);
         if verb.json {
@@ -169,6 +174,8 @@ fn refuse(verb: &Route, refused: &pipeline::Refused) -> Outcome {
 }
 
 /// The figures of routes.
+///
+/// What `--json` prints; the text has the same figures in the same order.
 #[derive(Debug, Serialize)]
 struct Report {
     engine: String,
@@ -201,6 +208,8 @@ impl Document for Report {
 }
 
 /// What is printed where nothing is written, because there is no room.
+///
+/// With the failure beside it, so that a script can choose tables and call again.
 #[derive(Debug, Serialize)]
 struct TooLarge {
     /// Bytes by file.
@@ -286,6 +295,7 @@ const fn has_multicast_cycle(compiled: &Compiled, multicast: &Multicast) -> bool
 
 /// What OpenSM comes up with is a success, unless strict. The loops themselves were shown.
 fn judge(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
+    // Only the loop between hosts keeps the daemon from publishing; so it has the first word.
     if let Err(error @ PipelineError::CreditLoop { .. }) = compiled.publishable() {
         if verb.strict {
             return Err(failure(error));

@@ -179,6 +179,8 @@ fn looked_up(names: &UlpNames, word: &str) -> Outcome<Row> {
 }
 
 /// As policies write it.
+///
+/// One id without a dash: policies take either.
 fn range((low, high): &(u64, u64)) -> String {
     match low == high {
         true => format!("0x{low:016x}"),

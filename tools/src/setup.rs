@@ -89,6 +89,7 @@ pub(crate) fn run(verb: &Setup) -> Outcome {
         _ => warn(&said),
     }
     warn(&warnings(&parts));
+    // Before the tables: on a terminal they would scroll away otherwise.
     remarks::tell(&remarks);
     output::stream(|out| match verb.json {
         true => lines(out, &parts, scopes.as_ref()),
@@ -98,6 +99,8 @@ pub(crate) fn run(verb: &Setup) -> Outcome {
 }
 
 /// No routes, no tables.
+///
+/// The same words and the same exit status as of `sapphire route`.
 fn refuse(refused: &Refused) -> Outcome {
     warn(&remarks_of_engine(&refused.refusal.warnings));
     Err(Failure::refused(refused.to_string()))
@@ -147,6 +150,7 @@ struct Row {
     vl: [u8; 16],
 }
 
+/// One port after the other, made as they are written.
 fn lines(out: &mut impl Write, parts: &FabricState, scopes: Option<&Scopes<'_>>) -> io::Result<()> {
     for port in port_tables_with(parts, scopes) {
         json::write(out, &line(parts, &port))?;
@@ -171,6 +175,7 @@ fn line<'a>(parts: &'a FabricState, port: &PortTables) -> Line<'a> {
     }
 }
 
+/// VL and weight, in the order in which the port goes round them.
 fn pairs(table: &[VlArbEntry]) -> Vec<[u8; 2]> {
     table.iter().map(|entry| [entry.vl, entry.weight]).collect()
 }

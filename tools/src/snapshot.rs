@@ -102,6 +102,8 @@ pub(crate) fn run(verb: &Snapshot) -> Outcome {
     }
 }
 
+/// Errors: the file is no snapshot; the copy cannot be written, in which case none is left half
+/// done.
 fn export(verb: &Export) -> Outcome {
     let public = or_fail(or_fail(store::open(&verb.file))?.without_key())?;
     or_fail(store::write(&verb.output, &public))?;
@@ -136,6 +138,7 @@ fn each(files: &Files, print: impl Fn(&str, &SnapshotInfo)) -> Outcome {
     Ok(())
 }
 
+/// The same facts for `info` and `verify`; JSON does not tell the two apart.
 fn line(file: String, info: &SnapshotInfo) -> Line<'_> {
     Line {
         file,

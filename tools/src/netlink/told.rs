@@ -27,6 +27,7 @@ pub(super) fn play(vector: &Vector, flavour: Flavour) -> Outcome<Played> {
         Some(kind) => Some(ask(&mut kernel, query(vector, kind)?, now)?),
         None => None,
     };
+    // Recordings carry the number that some kernel used; here a query has the emulated one's.
     if let Some(seq) = waiting.filter(|_| vector.name != WRONG_SEQ) {
         patch(&mut datagram, seq);
     }
@@ -97,6 +98,8 @@ fn query(vector: &Vector, kind: u8) -> Outcome<Resolve<'static>> {
 }
 
 /// nlmsg_seq of the first message.
+///
+/// Where a datagram has several messages, only the first is a reply to the query.
 fn patch(datagram: &mut [u8], seq: u32) {
     let place = datagram
         .get_mut(8..)

@@ -135,6 +135,8 @@ fn groups(policy: &Policy, site: Option<&Site>) -> Vec<Group> {
 }
 
 /// What a policy says, for programs.
+///
+/// Fields are in the order of the text output.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
     file: &'a str,

@@ -48,6 +48,7 @@ pub(crate) fn run(verb: &Convert) -> Outcome {
     if !verb.json {
         tell(&read.name, &converted);
     }
+    // Before the file is opened: an earlier version of it stays as it was.
     if verb.strict && !converted.losses.is_empty() {
         let text = format!(
             "{}: {} cannot say all of it, nothing is written",
@@ -111,6 +112,8 @@ impl Document for Report<'_> {
 }
 
 /// What the other dialect cannot say.
+///
+/// By place in the file that was read; `kind` is stable, `message` is for people.
 #[derive(Debug, Serialize)]
 struct Loss {
     line: u32,

@@ -58,12 +58,17 @@ pub(crate) struct PolicyFile {
 
 impl FileArgs {
     /// What the pipeline takes, if there is a fabric.
+    ///
+    /// The policy is one of the inputs here, for those who route and compile.
     pub(super) fn inputs(&self) -> Option<Inputs> {
         let site = self.site.inputs(self.fabric.as_deref()?);
         Some(self.reading.apply(Some(self.path.clone()), site))
     }
 
     /// Reads the fabric, if there is one.
+    ///
+    /// None without `--fabric`. Errors: the fabric cannot be read; what is only odd in it is a
+    /// warning.
     pub(super) fn site(&self) -> Outcome<Option<Site>> {
         self.fabric
             .as_ref()
@@ -87,6 +92,7 @@ impl FileArgs {
         let own = self.reading.options_with_names()?;
         Ok(match site {
             Some(site) => ParseOptions {
+                // The highest rate code depends on the SM's version, which opensm.conf tells.
                 max_rate_code: site.sources.options.max_rate_code(),
                 ..own
             },

@@ -75,6 +75,8 @@ impl Lint {
         (self.only.is_empty() || self.only.contains(&id)) && !self.allow.contains(&id)
     }
 
+    /// By ids, as `--allow` takes them. Says nothing where no check that needs a fabric was asked
+    /// for.
     fn tell_what_was_left_out(&self) {
         let left_out = CATALOGUE
             .iter()
@@ -126,6 +128,8 @@ fn in_fabric(verb: &Lint, read: &PolicyFile, site: Site) -> Outcome<Vec<Finding>
 }
 
 /// How many findings there are.
+///
+/// Errors decide on the exit status.
 struct Tally {
     errors: usize,
     warnings: usize,
@@ -181,6 +185,8 @@ fn print(
 }
 
 /// A finding for programs.
+///
+/// One finding; `jq` takes them one by one.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
     id: String,

@@ -53,6 +53,8 @@ pub(crate) fn run(verb: &Partitions) -> Outcome {
 }
 
 /// What is printed for programs.
+///
+/// All ports by name: partitions are looked at by people who know hosts, not GUIDs.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
     partitions: Vec<Members<'a>>,
@@ -64,6 +66,8 @@ impl Document for Report<'_> {
 }
 
 /// A partition, and who is in it: names of ports.
+///
+/// `both` are ports that hold the P_Key of full and of limited membership.
 #[derive(Debug, Serialize)]
 struct Members<'a> {
     name: &'a str,
@@ -132,6 +136,7 @@ impl View<'_> {
     /// to join it; switches are not asked, they need not.
     fn unfit(&self, group: &MulticastGroup) -> Vec<String> {
         let partition = self.partitions().find(|(_, held)| held.base == group.base);
+        // A group without its partition has nobody who could join.
         let Some((partition, _)) = partition else {
             return Vec::new();
         };

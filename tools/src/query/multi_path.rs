@@ -40,6 +40,7 @@ pub(super) fn run(verb: &Mpr) -> Outcome {
     let names = verb.components.names()?;
     let slot = request::multi_path_request(0, mask, &record, &verb.sgid, &verb.dgid);
     let mut slot = slot.map_err(|error| Failure::usage(error.to_string()))?;
+    // After the request is made: the key is a field of the header and not of the record.
     SaMad::from_bytes_mut(&mut slot.mad).sa.sm_key = verb.components.sa_key.unwrap_or(0).into();
     let reply = verb.way.ask(&slot)?;
     let (status, records) = or_fail(request::parse(&reply))?;

@@ -82,7 +82,10 @@ pub(super) fn run(verb: &Pr) -> Outcome {
 }
 
 /// What is asked for, and the mask of exactly that.
+///
+/// Bits of `--mask` are added last and never take one away.
 fn request_record(verb: &Pr) -> Outcome<(PathCompMask, PathRecord)> {
+    // Ends are this verb's own: a MultiPathRecord names them otherwise.
     let (mut mask, components) = verb.components.of_path()?;
     for (bits, given) in [
         (PathCompMask::DGID, verb.dgid.is_some()),
@@ -115,6 +118,8 @@ fn mask_names_service(mask: PathCompMask) -> bool {
 }
 
 /// What an SA answered.
+///
+/// `status` is in hexadecimal, as the specification lists it.
 #[derive(Debug, Serialize)]
 struct Answer {
     /// None where the request names no service id.
@@ -144,6 +149,7 @@ pub(super) fn print(
     })
 }
 
+/// A line per path; codes of MTU and rate are shown as they are on the wire.
 fn print_text(records: &[PathRecord], service: Option<&Asked>) {
     if let Some(Asked {
         service_id, what, ..

@@ -31,6 +31,8 @@ use crate::wrong::Wrong;
 ///
 /// There is a subcommand for each of [`Layout::ALL`], by saquery's short name: a record that gets a
 /// layout can be asked for without a line here.
+///
+/// From the command line only; it lives for one question.
 #[derive(Debug)]
 pub(crate) struct Record {
     layout: Layout,
@@ -101,6 +103,8 @@ fn about(attribute: AttributeId) -> String {
 }
 
 /// The layout that a subcommand stands for.
+///
+/// Also in capitals, as saquery writes them: `NR` is `nr`.
 fn layout_of(name: &str) -> Option<Layout> {
     let mut all = Layout::ALL.into_iter();
     all.find(|layout| layout.short.eq_ignore_ascii_case(name))
@@ -153,6 +157,8 @@ fn flag(name: &'static str, help: &'static str) -> Arg {
 }
 
 /// `--port-num NUMBER`.
+///
+/// One option per field; the form of the field decides on how its word is read.
 fn option(field: &'static Field) -> Arg {
     // Clap wants names that stay; there are some dozens of them, made once.
     let name: &'static str = field.name.replace('_', "-").leak();
@@ -185,6 +191,7 @@ fn option(field: &'static Field) -> Arg {
 
 impl FromArgMatches for Record {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        // Never seen by a user: clap has found the subcommand by then.
         let missing = || Error::new(ErrorKind::MissingSubcommand);
         let (name, matches) = matches.subcommand().ok_or_else(missing)?;
         let layout = layout_of(name).ok_or_else(missing)?;
@@ -284,6 +291,8 @@ impl Record {
 }
 
 /// Cut off at the end of the component.
+///
+/// Text and bytes are shorter than their field, as a rule; what is behind them stays zero.
 fn put(field: &Field, data: &mut [u8], bytes: &[u8]) {
     let start = usize::from(field.start / 8);
     let end = start + usize::from(field.width / 8);
@@ -311,6 +320,7 @@ pub(super) fn parse<'a>(layout: &Layout, reply: &'a [u8]) -> Option<(Status, Vec
         return Some((status, Vec::new()));
     }
     let whole = usize::from(layout.stride);
+    // Get, Set and Delete answer with the record itself; only tables have an offset.
     let is_one = matches!(
         headers.get(3),
         Some(&(method::GET_RESP | method::DELETE_RESP))

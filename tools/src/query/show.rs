@@ -71,6 +71,7 @@ fn object(layout: &Layout, record: &[u8]) -> Pairs<&'static str, Value> {
     )
 }
 
+/// The component as JSON has it.
 fn value(field: &Field, record: &[u8]) -> Value {
     match field.form {
         Form::Decimal => Value::Number(field.value(record)),
@@ -113,12 +114,16 @@ fn hex(value: u64) -> String {
 }
 
 /// Two to a byte.
+///
+/// Bytes without a form of their own: two digits each, without blanks.
 fn digits(field: &Field, record: &[u8]) -> String {
     let bytes = field.bytes(record).unwrap_or_default().iter();
     bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// VL and weight.
+///
+/// Two bytes per entry; the upper half of the first is reserved.
 fn pairs(field: &Field, record: &[u8]) -> impl Iterator<Item = (u64, u64)> {
     let words = field.values(record, 16);
     words.map(|word| (word >> 8 & 0xf, word & 0xff))

@@ -11,6 +11,8 @@ use sa_entropy::{HashKind, Method};
 use sa_fabric::display;
 
 /// A prediction and what it is compared with.
+///
+/// Borrowed from `predict`, which made all of these simulations.
 #[derive(Clone, Copy)]
 pub(super) struct Case<'a> {
     pub(super) job: &'a Job,
@@ -91,6 +93,8 @@ fn polarisation(case: &Case<'_>, tier: usize) -> String {
 }
 
 /// Other labels, where they change more than the trials scatter.
+///
+/// None where labels are as good as they get, or the gain is within the scatter of trials.
 fn labels(case: &Case<'_>, busiest: f64) -> Option<String> {
     let is_for_use = |method: Method| match method {
         Method::Constant | Method::Random | Method::CmRfc | Method::SourcePort => false,
@@ -120,6 +124,8 @@ fn labels(case: &Case<'_>, busiest: f64) -> Option<String> {
 }
 
 /// More QPs, where flows are few for the ways.
+///
+/// Takes the most QPs of those that were tried. None for one constant port: more QPs share it.
 fn queue_pairs(case: &Case<'_>, busiest: f64) -> Option<String> {
     let (qps, value) = case
         .more

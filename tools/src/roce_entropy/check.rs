@@ -61,6 +61,7 @@ struct Seen {
 
 pub(super) fn run(verb: &Check) -> Outcome {
     let bytes = intake::read_or_pipe(Kind::Recording, &verb.file).map_err(Failure::failed)?;
+    // By the first bytes and not by the name: captures come through pipes.
     let seen = match pcap::is_capture(&bytes) {
         true => pcap::read(&bytes).map_err(|error| Failure::failed_in(&verb.file, error)),
         false => counters::read(&verb.file, &bytes),
@@ -70,6 +71,7 @@ pub(super) fn run(verb: &Check) -> Outcome {
         let text = "no RoCE v2 flow in it (UDP to port 4791)";
         return Err(Failure::failed_in(&verb.file, text));
     }
+    // Without --hash both linear kinds: which one the switch has is what one does not know.
     let kinds = verb
         .hash
         .as_deref()

@@ -59,6 +59,7 @@ struct Formula {
     applies: Option<bool>,
 }
 
+/// Labels and port of what was given, then all formulas.
 #[derive(Debug, Serialize)]
 struct Decoded {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,8 +77,10 @@ impl Document for Decoded {
 }
 
 pub(super) fn run(verb: &Decode) -> Outcome {
+    // A label has one port; a port has 64 labels, so the other way nothing follows.
     let port = verb.port.or_else(|| verb.label.map(FlowLabel::source_port));
     let is_it = |label: FlowLabel| match (verb.label, port) {
+        // A label that is known decides: two formulas may share a port by chance, hardly a label.
         (Some(wanted), _) => Some(label == wanted),
         (None, Some(port)) => Some(label.source_port() == port),
         (None, None) => None,
@@ -152,6 +155,7 @@ fn formulas(verb: &Decode) -> Vec<(&'static str, &'static str, FlowLabel)> {
     all
 }
 
+/// Decimal and hexadecimal: drivers log either.
 fn print(decoded: &Decoded) {
     if let Some(label) = decoded.flow_label {
         let note = if label == 0 {

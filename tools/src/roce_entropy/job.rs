@@ -108,6 +108,7 @@ pub(super) struct NamedJob {
 impl JobArgs {
     /// Errors: the file of hosts cannot be read; too few hosts, too many flows.
     pub(super) fn job(&self) -> Outcome<NamedJob> {
+        // A file that is called `12` is given as `./12`.
         let hosts = match self.hosts.parse() {
             Ok(count) => hosts::numbered(count)?,
             Err(_) => hosts::read(Path::new(&self.hosts))?,
@@ -136,9 +137,13 @@ impl JobArgs {
 
 impl FabricArgs {
     /// Errors: the file of the hash cannot be read; too many ways.
+    ///
+    /// Hosts per leaf follow from the job where they are not given: half of the hosts, so that
+    /// flows leave.
     pub(super) fn fabric(&self, job: &Job) -> Outcome<Fabric> {
         let is_wrong = |ways: &u32| !(1..=1024).contains(ways);
         let all: u64 = self.ways.iter().map(|ways| u64::from(*ways)).product();
+        // Loads are kept per link: more paths would be memory, and no figures that anybody needs.
         if self.ways.iter().any(is_wrong) || self.ways.len() > MOST_TIERS || all > 1 << 20 {
             return Err(Failure::usage(format!(
                 "--ways: expected 1 to {MOST_TIERS} numbers from 1 to 1024, 2^20 paths at most"
@@ -213,6 +218,8 @@ impl Who {
 }
 
 /// A file as text. Errors: it cannot be read, or is none.
+///
+/// From a pipe as well, within what a recording may take.
 pub(super) fn read_text(path: &Path) -> Outcome<String> {
     intake::read_text(Kind::Recording, path).map_err(Failure::failed)
 }

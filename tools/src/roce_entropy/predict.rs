@@ -66,6 +66,7 @@ pub(super) fn run(verb: &Predict) -> Outcome {
     let chosen = predicted(&job, &fabric, method);
     let Some((_, worst)) = chosen
         .worst()
+        // A ratio of no flows would be told as a good one.
         .filter(|_| chosen.flows_per_switch.iter().any(|it| *it > 0.0))
     else {
         return Err(Failure::usage(
@@ -73,6 +74,7 @@ pub(super) fn run(verb: &Predict) -> Outcome {
         ));
     };
     let mut others: Vec<Method> = Method::COMPARED.into();
+    // A method such as qpn-sum is none that is compared, but its own line must be there.
     if !others.contains(&method) {
         others.push(method);
     }
@@ -83,6 +85,7 @@ pub(super) fn run(verb: &Predict) -> Outcome {
     let more = [2, 4].map(|times| {
         let qps = (job.qps * times).min(16384);
         let more = Job { qps, ..job.clone() };
+        // Up to the most that the options take; there is nothing to gain at that end.
         (qps, predicted(&more, &fabric, method))
     });
     let case = Case {
@@ -121,6 +124,7 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
+    /// Four tables: the job, the tiers, other methods, more QPs; then the advice.
     fn print(&self) {
         let Case {
             job,

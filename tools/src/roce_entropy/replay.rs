@@ -120,6 +120,8 @@ struct Replayed {
 
 impl Vector {
     /// Errors: an input is missing or too large, or the kind is not known.
+    ///
+    /// Only the formulas: whether they fit what was recorded is for `difference`.
     fn replayed(&self) -> Result<Replayed, Wrong> {
         let mut others = Vec::new();
         let label = match self.kind.as_str() {
@@ -143,6 +145,7 @@ impl Vector {
                     qpn("remote_qpn", self.remote_qpn)?,
                 );
                 let narrow = qpn_label_u32(local, remote).get();
+                // Recorded too, so that a test knows the mistake when it meets it.
                 others.push(("wrong_if_u32_product", self.wrong_if_u32_product, narrow));
                 qpn_label(local, remote)
             }

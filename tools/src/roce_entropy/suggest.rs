@@ -76,6 +76,7 @@ pub(super) fn run(verb: &Suggest) -> Outcome {
             per_pair(&named, |pair| assigned(pair, step, start, named.job.qps))
         }
         Method::Mixed => per_pair(&named, |pair| mixed(pair, named.job.qps)),
+        // With a seed that is not known there is nothing to choose by.
         Method::Greedy { .. } if fabric.hash == HashKind::Strong && fabric.known_seed.is_none() => {
             return Err(Failure::usage(
                 "greedy needs a hash that is known: give --hash crc32, xorfold or a file, or --hash-seed".to_owned(),
@@ -112,6 +113,8 @@ fn start(verb: &Suggest, method: Method) -> Outcome<Option<SourcePort>> {
 }
 
 /// Two hosts, the lesser address first.
+///
+/// Hosts by address, since indices differ between the jobs that they are in.
 type Pair = [Address; 2];
 
 /// Labels of each pair that talks, in the order of the pattern.
@@ -127,6 +130,7 @@ fn per_pair(named: &NamedJob, labels: impl Fn(Pair) -> Vec<FlowLabel>) -> Vec<Pl
         let (Some(one), Some(other)) = (address(from), address(to)) else {
             continue;
         };
+        // Sorted: each end must come to the same labels on its own.
         let labels = labels([one.min(other), one.max(other)]);
         planned.extend((0..).zip(labels).map(|(index, label)| Planned {
             pair: (from, to),
@@ -147,6 +151,8 @@ fn assigned(pair: Pair, step: u16, start: Option<SourcePort>, qps: u32) -> Vec<F
             let hold = (u64::from(qps) * u64::from(step))
                 .next_power_of_two()
                 .min(count);
+            // Cut to a multiple of `hold` after the remainder: the start stays below the number of
+            // ports.
             mixed_pair(pair) % count / hold * hold
         }
     };
@@ -184,6 +190,8 @@ fn mixed_pair(pair: Pair) -> u64 {
 }
 
 /// A label for programs.
+///
+/// `setting` is text to paste into a program, not a command.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
     from: &'a str,

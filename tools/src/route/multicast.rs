@@ -44,6 +44,7 @@ impl Multicast {
         let parts = &compiled.parts;
         let known = file.map(|file| read(file, parts)).transpose()?;
         let tables = tables(known.as_ref(), fabric, parts)?;
+        // Without a file there are none; the tables of dumps may have MLIDs all the same.
         let groups = known.unwrap_or_default();
         let start = Instant::now();
         // A loop of the unicast routes alone is reported as such.
@@ -114,6 +115,8 @@ fn read(file: &Path, parts: &FabricState) -> Outcome<Groups> {
 }
 
 /// Errors: groups for an engine that makes no tree and has no recorded tables.
+///
+/// From the first source that has them; see the top of this file.
 fn tables(
     groups: Option<&Groups>,
     fabric: &Path,
@@ -147,6 +150,7 @@ fn credit_loop(
 ) -> Option<CreditLoop> {
     let add = |graph: &mut DependencyGraph| {
         for table in tables {
+            // No members known: the table of a dump, whose groups are in no file.
             let members = groups.members(table.mlid).unwrap_or_default();
             for route in groups.routes(table) {
                 graph.add_multicast_from(&parts.topology, &route, &members);

@@ -38,9 +38,12 @@ pub(super) fn write(
             add_mapping(&mut mappings, &port, row);
         }
     }
+    // QoS is off, which was said on standard error.
     if arbitration.is_empty() {
         return Ok(());
     }
+    // Kinds of ports in one order, whatever the order of switches; the sort keeps ports as they
+    // came.
     arbitration.sort_by_key(|group| (group.place, group.source));
     mappings.sort_by_key(|group| (group.place, group.source, group.table));
     let is_scope = |source: TableSource| matches!(source, TableSource::Scope { .. });

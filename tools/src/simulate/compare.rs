@@ -26,6 +26,8 @@ use sa_wire::{Guid, Lid, NodeType, Sl};
 const LISTED: usize = 1000;
 
 /// What differs.
+///
+/// Small, whatever the fabric: numbers, and lists that are cut.
 #[derive(Debug, Default)]
 pub(crate) struct Difference {
     /// Hosts that nothing connects any more.
@@ -45,6 +47,7 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
+    /// Cost: the square of the switches for SLs, switches times LIDs for entries.
     pub(crate) fn new(before: &Compiled, after: &Compiled) -> Self {
         let mut found = Self {
             cut_off: cut_off(&before.parts.subnet, &after.parts.subnet),
@@ -81,6 +84,7 @@ impl Difference {
                 if was == is {
                     continue;
                 }
+                // Counted for all hosts, listed for some: a switch without hosts adds nothing.
                 self.sl_changes += from_hosts.len() as u64 * to_hosts.len() as u64;
                 for from in from_hosts {
                     for to in to_hosts

@@ -38,6 +38,7 @@ pub(crate) struct Simulate {
     json: bool,
 }
 
+/// Errors: nothing fails; a name is of no switch or port; the whole fabric cannot be compiled.
 pub(crate) fn run(verb: &Simulate) -> Outcome {
     let whole = verb.fabric.inputs();
     let failed: Vec<String> = whole.failed.iter().chain(&verb.more).cloned().collect();
@@ -101,6 +102,7 @@ fn print(failed: &[String], after: &Compiled, difference: &Difference) {
     for change in &after.changes {
         outln!("change           {change}");
     }
+    // Before the figures: without this they would be read as those of new tables.
     if let Some(refusal) = &after.parts.refusal {
         outln!("refused          {}", refusal.words);
         outln!("                 what is below is about the tables that the switches keep");
@@ -145,6 +147,7 @@ fn counted(names: &[String]) -> String {
     }
 }
 
+/// The hops of the loop, one per line.
 fn in_words(after: &Compiled, found: Option<&routing::proof::CreditLoop>) -> String {
     match found {
         None => "none".to_owned(),
@@ -212,6 +215,7 @@ struct SlChange<'a> {
     is: u8,
 }
 
+/// The same as `print` in one object, lists included.
 fn print_json(failed: &[String], after: &Compiled, difference: &Difference) -> Outcome {
     let cycle = |found: Option<&routing::proof::CreditLoop>| {
         let words = found.map(|it| it.in_words(&after.parts.topology, &after.parts.routes));
@@ -260,6 +264,7 @@ fn print_json(failed: &[String], after: &Compiled, difference: &Difference) -> O
     })
 }
 
+/// For people and JSON alike, with as many digits as the clock gives.
 fn ms(time: std::time::Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }

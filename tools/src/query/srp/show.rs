@@ -87,6 +87,7 @@ impl<'a> Controller<'a> {
     }
 }
 
+/// The id string is quoted: it comes from a device and may hold anything.
 fn print_controller(controller: &survey::Controller) {
     let kind = if controller.is_srp { "SRP" } else { "not SRP" };
     outln!(
@@ -120,6 +121,7 @@ fn print_for_policy(units: &[Unit]) {
     outln!("srp = id {ids}");
 }
 
+/// 16 digits, as policies and files of names write service ids.
 fn hex(number: u64) -> String {
     format!("0x{number:016x}")
 }

@@ -17,6 +17,8 @@ use zerocopy::FromBytes;
 use crate::failure::{Failure, Outcome};
 
 /// What an I/O unit has.
+///
+/// What was found at one LID. A port that is named twice is asked twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) lid: u16,
@@ -37,6 +39,8 @@ pub(super) struct Controller {
 }
 
 /// A service of a controller.
+///
+/// `name` is the target port's, such as `SRP.T10:` and 16 digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Service {
     pub(super) name: String,
@@ -44,6 +48,8 @@ pub(super) struct Service {
 }
 
 /// Sends a request, and gives the answer.
+///
+/// Errors: nobody answers, which ends the survey of this unit and not of the others.
 pub(super) type Ask<'a> = dyn FnMut(&DeviceMad) -> Outcome<Vec<u8>> + 'a;
 
 /// Everything about the unit at `lid`; without `all`, SRP's only. Errors: it does not answer, or
@@ -51,6 +57,7 @@ pub(super) type Ask<'a> = dyn FnMut(&DeviceMad) -> Outcome<Vec<u8>> + 'a;
 pub(super) fn survey(lid: u16, all: bool, ask: &mut Ask<'_>) -> Outcome<Unit> {
     let info: IoUnitInfo = get(ask, Attribute::UnitInfo)?
         .ok_or_else(|| Failure::failed("the I/O unit says that it has no controllers"))?;
+    // Slots are numbered from 1; each has 4 bits in IOUnitInfo: empty, installed or none.
     let slots = info.max_controllers;
     let installed = (1..=slots).filter(|slot| info.slot(*slot) == SlotState::Installed);
     let mut controllers = Vec::new();
@@ -84,6 +91,7 @@ fn controller(
         let attribute = Attribute::ServiceEntries { slot, first, last };
         let entries: Option<[u8; 192]> = get(ask, attribute)?;
         let wanted = usize::from(last - first) + 1;
+        // A controller that went away has no services: zeros have no names and are left out below.
         let entries = entries.unwrap_or([0; 192]);
         let entries = entries.chunks(size_of::<ServiceEntry>()).take(wanted);
         let entries = entries.filter_map(|entry| ServiceEntry::read_from_bytes(entry).ok());

@@ -39,6 +39,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Outcome<Vec<Seen>> {
             };
             Failure::failed_at(path, at, what)
         };
+        // The word is a part of the line, so that its place is a difference of addresses.
         let byte = |word: &str| word.as_ptr().addr() - line.as_ptr().addr();
         let mut words = line
             .split(|it: char| it.is_whitespace() || it == ',')

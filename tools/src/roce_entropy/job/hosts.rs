@@ -55,6 +55,7 @@ fn parse(path: &Path, text: &str) -> Outcome<Vec<Host>> {
     for (nth, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default();
         let wrong = |word: &str, what: String| {
+            // The word is a part of the line, so that its place is a difference of addresses.
             let byte = word.as_ptr().addr() - line.as_ptr().addr();
             let at = Position {
                 line: u32::try_from(nth + 1).unwrap_or(u32::MAX),
@@ -75,6 +76,7 @@ fn parse(path: &Path, text: &str) -> Outcome<Vec<Host>> {
                 let what = format!("expected an IPv4 or IPv6 address, found `{word}`");
                 wrong(word, what)
             })?,
+            // An address in the place of a name is both.
             None => name.parse().map_or_else(
                 |_| default_address(u32::try_from(hosts.len()).unwrap_or(u32::MAX)),
                 octets,
