@@ -1,4 +1,17 @@
-//! RoCE v2 packets of a capture.
+//! RoCE v2 packets of a capture, as tcpdump (pcap) and Wireshark (pcapng) write them.
+//!
+//! Both formats are packets one after the other, each behind its length. A pcap file says once what its packets begin
+//! with; a pcapng file says it for each interface that was listened on, and may do so anew in every section
+//! (`pcapng`). What a packet is then is the same in both, and stands here.
+//!
+//! ```text
+//! pcap     header of 24 bytes: magic .. link type;  16 bytes: times, length, length on the wire;  packet;  ..
+//! ```
+//!
+//! A capture that was cut off is refused with the place, because counts of a part would be taken for those of the whole.
+//! Sources: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
+
+mod pcapng;
 
 use std::collections::BTreeMap;
 
@@ -8,55 +21,86 @@ use sa_wire::roce::UDP_DESTINATION_PORT;
 use super::Seen;
 use crate::wrong::Wrong;
 
-/// By its first bytes; pcapng too, which is then refused with words of its own.
+/// By its first bytes.
 pub(super) fn is_capture(bytes: &[u8]) -> bool {
     bytes
         .first_chunk()
-        .is_some_and(|magic| order(*magic).is_some() || *magic == PCAPNG)
+        .is_some_and(|magic| order(*magic).is_some() || *magic == pcapng::MAGIC)
 }
 
 /// Flows, by hosts, source port and destination QP. Errors: what is wrong with the file, and where.
 pub(super) fn read(bytes: &[u8]) -> Result<Vec<Seen>, Wrong> {
-    let order = match bytes.first_chunk() {
-        Some(&PCAPNG) => {
-            return Err(Wrong::from(
-                "this is pcapng, expected pcap: convert it with `editcap -F pcap IN OUT`",
-            ));
+    let mut flows = Flows::default();
+    match bytes.first_chunk() {
+        Some(&pcapng::MAGIC) => pcapng::read(bytes, &mut flows)?,
+        Some(magic) => {
+            let order = order(*magic).ok_or("expected a pcap or pcapng file")?;
+            read_pcap(File { bytes, order }, &mut flows)?;
         }
-        Some(magic) => order(*magic).ok_or("expected a pcap file")?,
-        None => return Err(Wrong::from("expected a pcap file")),
-    };
-    let word = |at: usize| {
-        bytes
-            .get(at..)
-            .and_then(<[u8]>::first_chunk)
-            .map(|it| order.word(*it))
-    };
-    let link = Link::of(word(20).ok_or("cut off within the header of 24 bytes")? & 0xffff)?;
-    let mut flows: BTreeMap<(Address, Address, u16, Option<u32>), u64> = BTreeMap::new();
-    let mut at = 24;
-    while at < bytes.len() {
-        let cut = || format!("cut off within the packet at byte {at}");
-        let length = word(at + 8)
-            .and_then(|it| usize::try_from(it).ok())
-            .ok_or_else(cut)?;
-        let from = at + 16;
-        let packet = from
-            .checked_add(length)
-            .and_then(|to| bytes.get(from..to))
-            .ok_or_else(cut)?;
-        if let Some(flow) = link.ip(packet).and_then(roce) {
-            *flows.entry(flow).or_default() += 1;
-        }
-        at = from + length;
+        None => return Err(Wrong::from("expected a pcap or pcapng file")),
     }
-    let seen = |((source, destination, port, qpn), packets)| Seen {
-        hosts: Some((source, destination)),
-        qpn,
-        port,
-        packets,
-    };
-    Ok(flows.into_iter().map(seen).collect())
+    Ok(flows.seen())
+}
+
+fn read_pcap(file: File<'_>, flows: &mut Flows) -> Result<(), Wrong> {
+    let link = file
+        .word(20)
+        .ok_or("cut off within the header of 24 bytes")?;
+    let link = Link::of(link & 0xffff)?;
+    let mut at = 24;
+    while at < file.bytes.len() {
+        let cut = || format!("cut off within the packet at byte {at}");
+        let length = file.length(at + 8).ok_or_else(cut)?;
+        flows.add(link, file.part(at + 16, length).ok_or_else(cut)?);
+        at += 16 + length;
+    }
+    Ok(())
+}
+
+/// Packets by hosts, source port and destination QP.
+#[derive(Debug, Default)]
+struct Flows(BTreeMap<(Address, Address, u16, Option<u32>), u64>);
+
+impl Flows {
+    /// Counts a packet, unless it is none of RoCE v2.
+    fn add(&mut self, link: Link, packet: &[u8]) {
+        if let Some(flow) = link.ip(packet).and_then(roce) {
+            *self.0.entry(flow).or_default() += 1;
+        }
+    }
+
+    fn seen(self) -> Vec<Seen> {
+        let seen = |((source, destination, port, qpn), packets)| Seen {
+            hosts: Some((source, destination)),
+            qpn,
+            port,
+            packets,
+        };
+        self.0.into_iter().map(seen).collect()
+    }
+}
+
+/// The bytes of a file, or of a section of it, whose numbers are written in one order.
+#[derive(Debug, Clone, Copy)]
+struct File<'a> {
+    bytes: &'a [u8],
+    order: Order,
+}
+
+impl<'a> File<'a> {
+    fn word(&self, at: usize) -> Option<u32> {
+        let bytes = self.bytes.get(at..)?.first_chunk()?;
+        Some(self.order.word(*bytes))
+    }
+
+    /// A word that says how many bytes follow somewhere.
+    fn length(&self, at: usize) -> Option<usize> {
+        usize::try_from(self.word(at)?).ok()
+    }
+
+    fn part(&self, from: usize, length: usize) -> Option<&'a [u8]> {
+        self.bytes.get(from..from.checked_add(length)?)
+    }
 }
 
 /// How the file's own numbers are written.
@@ -83,8 +127,6 @@ fn order(magic: [u8; 4]) -> Option<Order> {
         _ => None,
     }
 }
-
-const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 /// What stands before the IP header.
 #[derive(Debug, Clone, Copy)]
@@ -161,10 +203,10 @@ fn half(bytes: &[u8], at: usize) -> Option<u16> {
 const UDP: u8 = 17;
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn packet(port: u16, to: u16) -> Vec<u8> {
+    pub(super) fn packet(port: u16, to: u16) -> Vec<u8> {
         let mut packet = vec![0; 12];
         packet.extend([0x81, 0, 0, 5, 0x08, 0]);
         packet.extend([
@@ -217,6 +259,5 @@ mod tests {
             file[at] ^= 0xff;
             let _ = read(&file);
         }
-        assert!(read(&PCAPNG).unwrap_err().to_string().contains("editcap"));
     }
 }
