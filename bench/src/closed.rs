@@ -75,6 +75,8 @@ pub struct ClosedLoop<'a, C = RingClient> {
 }
 
 /// What a closed loop saw.
+///
+/// Of one run, or of several added up: then `elapsed` is the sum of their times.
 #[derive(Debug, Clone, Default)]
 pub struct ClosedReport {
     /// Requests sent and answered.
@@ -156,6 +158,8 @@ impl<'a, C: Asking> ClosedLoop<'a, C> {
     }
 
     /// Sends each request of the pool once.
+    ///
+    /// The n-th request is then the n-th of the pool, so that each is asked exactly once.
     #[must_use]
     pub fn once(mut self) -> Self {
         self.limit = self.pool.requests.len() as u64;
@@ -198,6 +202,7 @@ impl<'a, C: Asking> ClosedLoop<'a, C> {
         let count = slots.len();
         for slot in slots {
             self.pool.write(self.pool.place(self.sent), self.sent, slot);
+            // The ring gives replies back in the order of requests: a queue is enough.
             self.in_flight.push_back(oldest);
             self.sent += 1;
         }

@@ -135,6 +135,8 @@ impl Case {
 
     /// Counts. `program` gives a command that calls [`Self::read`] on this directory and
     /// [`Self::answer`] with this number of passes. Errors: [`CountError`].
+    ///
+    /// Slow, as callgrind simulates every instruction of two runs.
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     pub fn count(
         &self,
@@ -147,6 +149,7 @@ impl Case {
         self.write(directory)?;
         let least = under_callgrind(directory, &program(directory, 1))?;
         let most = under_callgrind(directory, &program(directory, PASSES))?;
+        // The shorter run answers one part of three; the other two are what was counted.
         let queries = self.requests.len() / PASSES * (PASSES - 1);
         let each = |of: fn(&Sums) -> u64| {
             of(&most).saturating_sub(of(&least)) as f64 / queries.max(1) as f64
@@ -159,6 +162,8 @@ impl Case {
 }
 
 /// What was counted, per query.
+///
+/// The difference of the two runs by the queries that only the longer one answered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counted {
     /// Instructions.
@@ -185,6 +190,8 @@ pub fn has_valgrind() -> bool {
 }
 
 /// Runs a command under callgrind. Returns the sums of all its threads.
+///
+/// The caller's program as it is, with its arguments behind those of valgrind.
 fn under_callgrind(directory: &Path, command: &Command) -> Result<Sums, CountError> {
     let sums = directory.join("callgrind.out");
     let mut valgrind = Command::new("valgrind");

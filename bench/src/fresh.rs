@@ -20,6 +20,8 @@ use crate::pool::{Expected, Pool, Request};
 use crate::requests::{Draw, Workload};
 
 /// The requests of a pass after another.
+///
+/// `Same` shows what a branch predictor that has learnt the requests is worth.
 pub enum Passes<'a> {
     /// The same again in every pass.
     Same(&'a Pool),
@@ -28,6 +30,8 @@ pub enum Passes<'a> {
 }
 
 /// Draws pools of requests that have not been asked before.
+///
+/// Lives for a measurement; its draw goes on from pass to pass.
 pub struct Fresh<'a> {
     /// What answers, one request after another, where the slow twin does not.
     pub snapshot: &'a Snapshot,

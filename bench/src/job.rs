@@ -49,6 +49,8 @@ pub enum Ends {
 }
 
 /// What was seen.
+///
+/// `wrong` and `lost` are 0, or the figures mean nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct JobReport {
     /// Requests answered.
@@ -102,6 +104,8 @@ impl Job {
     }
 
     /// The ends of a pair: the source changes fastest, and is never the destination.
+    ///
+    /// Shape: `pair` below [`Self::pairs`]; the next one would be of a node with itself.
     fn ends(&self, pair: u64) -> (Host, Host) {
         let nodes = self.nodes.len() as u64;
         let (source, away) = (pair % nodes, pair / nodes + 1);
@@ -113,6 +117,7 @@ impl Job {
     #[inline]
     fn write(&self, pair: u64, id: u64, slot: &mut Slot) {
         let (source, destination) = self.ends(pair);
+        // The asking node: an SA grants by it, and finds the way back.
         slot.header.lid = source.lid.into();
         // Nothing lies behind that in a PathRecord request, and no answer looks there.
         if let (Some(place), Some(bytes)) = (
@@ -209,6 +214,7 @@ fn ask(client: &mut RingClient, job: &Job, expected: &[Expected], batch: usize) 
             last = Instant::now();
         } else if count == 0 {
             if last.elapsed() > PATIENCE {
+                // All that is missing, once nothing came for so long.
                 report.lost += total - received;
                 break;
             }

@@ -50,6 +50,8 @@ pub struct Line {
 }
 
 /// What is at hand while the worker runs.
+///
+/// Borrowed for the length of a drive; the worker itself is on its thread by then.
 pub struct Ends<'a> {
     /// What the worker follows.
     pub publisher: &'a mut Publisher,
@@ -122,6 +124,8 @@ impl Line {
     }
 
     /// What it costs to look and find nothing, so that waiting is not booked as answering.
+    ///
+    /// 50 ms of nothing: many turns where a worker spins.
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     fn measure_empty_turns(&mut self) -> Result<(), LineError> {
         let before = self.stats().empty;
@@ -142,6 +146,8 @@ impl Line {
     }
 
     /// The pauses of the client's core.
+    ///
+    /// 300 ms on a thread of its own, pinned where the client will be.
     pub fn pause_floor(&self) -> PauseFloor {
         let core = self.cores.first().copied();
         let measured = std::thread::spawn(move || {
@@ -187,6 +193,8 @@ impl Line {
     }
 
     /// Each request of the pool once. Returns also the CPU time of the worker.
+    ///
+    /// The client runs on its own core, this thread waits.
     fn pass(&mut self, pool: &Pool, batch: usize) -> Result<(ClosedReport, Duration), LineError> {
         let generations = Generations::default();
         let (seen, cpu) = self.with_worker(|ends| {
@@ -239,6 +247,8 @@ impl Line {
             let running = scope.spawn(|| {
                 core.map(affinity::pin);
                 let start = thread_cpu_time();
+                // CPU time of this thread alone: it does nothing else between the two looks at the
+                // clock.
                 let ended = worker.run(&stop, idle);
                 ended.map(|()| thread_cpu_time() - start)
             });

@@ -29,6 +29,8 @@ use crate::null::null_records;
 use crate::pool::Pool;
 
 /// What was seen.
+///
+/// CPU time of answers and of null records are of the same number of requests.
 #[derive(Debug, Clone)]
 pub struct MemoryReport {
     /// Requests answered in the time that is counted.
@@ -92,6 +94,7 @@ pub fn in_place(
             round(snapshot, pool, batch, (&mut slots, &mut report));
         })?;
         if nth == 0 {
+            // A wrong reply of the warm-up counts: it is as wrong.
             report = MemoryReport {
                 wrong: report.wrong,
                 ..MemoryReport::new()?
@@ -152,6 +155,8 @@ fn restore(pool: &Pool, slots: &mut [Slot]) {
 }
 
 /// Answers a batch where it lies; the length of each reply is set, 0 where there is none.
+///
+/// As the worker does with what a port handed it, so that cost per query is the worker's.
 #[inline]
 pub fn answer_in_place(snapshot: &Snapshot, slots: &mut [Slot]) {
     answer_all(snapshot, slots, |slot, outcome| {
@@ -205,6 +210,7 @@ pub fn at_length(
                 report.wrong += u64::from(!is_right);
             }
         }
+        // Brought to as many null records as there were queries.
         let share = slots.len() as f64 / nulls.len().max(1) as f64;
         report.null_cpu += null_cpu(&mut nulls, batch).mul_f64(share);
     }

@@ -29,6 +29,8 @@ use crate::clock::thread_cpu_time;
 use crate::latency::Latency;
 
 /// How to load.
+///
+/// Cores may be the same: then kernel and agent take turns, as on a busy host.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
     /// Queries that wait at a time. Shape: fewer than the socket holds, about 270.
@@ -42,6 +44,8 @@ pub struct Plan {
 }
 
 /// What a load showed.
+///
+/// Of a run in which every query ended; others are an error.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// Queries that ended.
@@ -170,6 +174,7 @@ impl Load<'_> {
         if self.kernel.drain(Instant::now)? == 0 {
             wait(self.kernel.listener())?;
         }
+        // Queries whose time is over end here: they make the run void.
         self.kernel.tick(Instant::now());
         while let Some(finished) = self.kernel.finished() {
             self.report.queries += 1;

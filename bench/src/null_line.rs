@@ -92,6 +92,7 @@ impl NullLine {
         let seen = seen?;
         Ok(Busy {
             queries: seen.queries,
+            // A null record that is lost is as bad as a wrong one: the figure is void.
             wrong: seen.wrong + seen.lost,
             ..busy
         })

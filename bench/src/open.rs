@@ -35,6 +35,8 @@ pub struct OpenLoop<'a> {
 }
 
 /// What an open loop saw.
+///
+/// The histogram itself, so that callers may ask for any quantile.
 #[derive(Debug, Clone)]
 pub struct OpenReport {
     /// Latencies. Units: ns.
@@ -92,6 +94,8 @@ impl<'a> OpenLoop<'a> {
         self.warm_up = total / 10;
         self.start = Instant::now();
         // A machine that is busy with other things makes the run longer, not its replies lost.
+        // A deadline for sending, and another one for the replies: a server that hangs ends the
+        // run.
         let give_up_sending = self.start + duration * 4;
         let mut total = total;
         while self.received < total {
@@ -107,6 +111,7 @@ impl<'a> OpenLoop<'a> {
             self.send(due.min(total));
             self.receive();
         }
+        // Also what was still out when the patience was over.
         self.report.lost += self.sent - self.received;
         self.report.sent = self.sent;
         self.report

@@ -42,6 +42,7 @@ impl Request {
         Self {
             lid,
             mad: Box::new(*mad),
+            // A reply to GetMulti may write behind the short part: all of the slot is written anew.
             is_long: get_multi || behind.into_iter().any(|byte| *byte != 0),
         }
     }
@@ -56,6 +57,8 @@ impl Request {
 }
 
 /// What must come back.
+///
+/// Of a table: all of its records, as one piece of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expected {
     /// Exactly these records, in this order. Shape: 64 bytes each.
@@ -154,6 +157,7 @@ impl Pool {
             let expected = self.expected(index, generation);
             expected.is_some_and(|expected| expected.matches(slot))
         };
+        // Rarely more than two: generations overlap only while a snapshot is taken up.
         slot.mad.get(8..16) == Some(&tid.to_be_bytes()) && (oldest..=newest).any(in_generation)
     }
 
@@ -171,6 +175,7 @@ impl Pool {
         reply.is_none_or(is_its) && expected.is_some_and(|expected| expected.is_reply(reply))
     }
 
+    /// None for a generation that the pool was not made for: no reply is right then.
     #[inline]
     fn expected(&self, index: usize, generation: usize) -> Option<&Expected> {
         self.expected.get(generation)?.get(index)

@@ -37,6 +37,8 @@ pub enum Workload {
 }
 
 /// A host as a requester and as an end.
+///
+/// As the snapshot has it; hosts with several ports are several here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Host {
     /// Its port's LID.
@@ -108,6 +110,7 @@ impl<'a> Draw<'a> {
         let ask = |method, mask| Ok(self.ask((source.lid, method, mask), record, nth));
         match workload {
             Workload::Gid => ask(method::GET, gids | one),
+            // Nothing but the ends, as Open MPI asks.
             Workload::Lid => ask(method::GET, lids),
             Workload::GidAndLid => ask(method::GET, gids | PathCompMask::SLID | one),
             Workload::PairGid => ask(method::GET_TABLE, gids),
@@ -131,6 +134,8 @@ impl<'a> Draw<'a> {
     }
 
     /// With rules, requests also ask for what the rules ask for.
+    ///
+    /// Without rules no service id is set: there is nothing that it could match.
     fn ask(
         &self,
         (lid, method, mask): (u16, u8, PathCompMask),
@@ -153,6 +158,7 @@ impl<'a> Draw<'a> {
     /// A host, or one with LID 0 where there is none, which no SA answers.
     fn host(&mut self) -> Host {
         let place = self.random.below(self.hosts.len());
+        // Never drawn from: the list is not empty. A panic in a measurement would lose the run.
         let nobody = Host {
             lid: 0,
             gid: Gid([0; 16]),

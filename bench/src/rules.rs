@@ -25,6 +25,8 @@ use sa_snapshot::{MatchInput, PortIx, Snapshot};
 use sa_wire::NodeType;
 
 /// How a synthetic policy is made.
+///
+/// Two specs that are equal give the same text, byte for byte.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleSpec {
     /// Rules.
@@ -55,6 +57,8 @@ pub enum Asks {
 }
 
 /// A request for the match step.
+///
+/// Ends as indices: an answer has found its ports before it matches.
 #[derive(Debug, Clone, Copy)]
 pub struct MatchQuery {
     /// Where the path starts.
@@ -130,12 +134,14 @@ impl RuleSpec {
         let width = u128::from(span) * u128::from(self.members) / u128::from(10_000 * self.ranges);
         let width = u64::try_from(width).map_or(span, |width| width.min(span));
         for range in 0..self.ranges {
+            // The last port of a range must not lie behind the last GUID.
             let first = guids.start() + spread(group * 31 + range, 17) % (span - width).max(1);
             *text += &format!("port-guid: {first:#x}-{:#x}\n", first + width);
         }
         *text += "end-port-group\n";
     }
 
+    /// A salt per decision: with one more the earlier ones stay as they were.
     fn rule(&self, text: &mut String, rule: u64) {
         let dice = |salt: u64, sides: u64| spread(rule, salt) % sides;
         *text += "qos-match-rule\n";
@@ -179,6 +185,7 @@ impl RuleSpec {
                 (0x1000_0000 + one.min(other), 0x1000_0000 + one.max(other))
             }
             Asks::Mixed | Asks::GroupsOnly => {
+                // May run over the end of its block.
                 let first = dice(5, SERVICE_BLOCKS * 4096);
                 (first, first + dice(6, 256))
             }

@@ -37,6 +37,8 @@ fn slow() -> Capacity {
 
 /// A healthy torus of equal links: `hosts` CA ports per switch, LIDs ascending, every port in the
 /// default partition and one of four others. None when it has more than 49,151 LIDs.
+///
+/// Cost: time and memory by ports.
 pub fn torus_model(radix: [u8; 3], hosts: u8) -> Option<Model> {
     let mut ports = Vec::new();
     let [sx, sy, sz] = radix;
@@ -76,6 +78,7 @@ fn port(ix: usize, nth: u8, switch: u32, coordinate: [u8; 3]) -> Option<PortRow>
     let lid = u16::try_from(ix + 1).ok()?;
     // Scattered as real EUI-64 values are.
     let guid = u64::from(lid).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    // Full members of one of four partitions besides the default: pairs have one or two in common.
     let base = 0x8001 + lid % 4;
     Some(PortRow {
         guid: Guid::new(guid).ok()?,
@@ -119,6 +122,8 @@ fn uniform(radix: [u8; 3], ports: usize) -> PathTables {
 
 /// The same torus with the class of every pair of switches in a table, as on a fabric of no known
 /// form: classes by distance and, on one pair of seven, by a slower link.
+///
+/// A model that is no torus is given back as it is. Cost: the square of the switches.
 pub fn dense(mut model: Model) -> Model {
     let EngineSl::Torus { radix } = model.paths.engine_sl else {
         return model;
@@ -141,6 +146,7 @@ pub fn dense(mut model: Model) -> Model {
     let mut table = Vec::with_capacity(switches.len() * switches.len());
     for (nth, from) in switches.iter().enumerate() {
         let class = |(other, to): (usize, &[u8; 3])| {
+            // Symmetric in both ends, as a slow cable is.
             let slow = if (nth + other) % 7 == 0 { longest } else { 0 };
             u16::try_from(1 + slow + distance(*from, *to, radix)).unwrap_or(1)
         };

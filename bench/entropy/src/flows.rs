@@ -15,6 +15,8 @@ use sa_wire::roce::Qpn;
 use super::dice::{Dice, low_16};
 
 /// How a host numbers its queue pairs.
+///
+/// Steps and alignment decide whether products of two QPNs repeat; see the figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QpnUse {
     /// A step apart, from any start.
@@ -100,6 +102,7 @@ const FIRST_EPHEMERAL: u16 = 32768;
 const EPHEMERAL: u16 = 28232;
 /// QPNs of a host that has been up for a while.
 const FIRST_QPN: u32 = 64;
+/// Some thousand QPs were made and gone before the job.
 const QPN_STARTS: u32 = 20_000;
 
 #[cfg(test)]

@@ -57,6 +57,8 @@ impl Pattern {
 }
 
 /// What runs.
+///
+/// Half a page of numbers, and an address per host.
 #[derive(Debug, Clone)]
 pub struct Job {
     /// Where each host is.
@@ -99,6 +101,8 @@ pub enum Seeds {
 }
 
 /// What a job runs on: hosts below leaves, `ways` upwards from each switch, tier after tier.
+///
+/// A tree of equal switches; what is uneven in a real one is not modelled.
 #[derive(Debug, Clone)]
 pub struct Fabric {
     /// Equal paths at a switch, by tier from the leaves up.

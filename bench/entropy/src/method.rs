@@ -21,6 +21,8 @@ use super::dice::{Dice, low_16};
 use super::switch::crc32c_of;
 
 /// Who makes the label, and from what.
+///
+/// Its `Display` is the word that `FromStr` takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// Product of the QPNs in 64 bits, folded: what drivers do without a label.
@@ -105,6 +107,8 @@ impl Method {
     }
 
     /// Those that a comparison shows.
+    ///
+    /// Those that somebody uses, or could; mistakes and yardsticks are left out.
     pub const COMPARED: [Self; 9] = [
         Self::QpnProduct,
         Self::CmShipped,

@@ -49,11 +49,15 @@ impl PortCounts {
     }
 
     /// Those that were given.
+    ///
+    /// At most 16,384, and at most as many as flows.
     pub fn distinct(&self) -> usize {
         self.seen().count()
     }
 
     /// Most flows on one port.
+    ///
+    /// Those share every path, on every switch.
     pub fn worst(&self) -> u32 {
         self.counts.iter().copied().max().unwrap_or(0)
     }

@@ -19,6 +19,8 @@ use super::sample::{Sample, count};
 use super::switch::Tuple;
 
 /// What came of the trials.
+///
+/// Some numbers per trial and tier; flows themselves are not kept.
 #[derive(Debug, Clone, Default)]
 pub struct Prediction {
     /// How each tier is used, from the leaves up.
@@ -40,6 +42,8 @@ impl Prediction {
 }
 
 /// Runs the job with labels made so. Shape: the same for the same seed.
+///
+/// Cost: trials times flows, times the tiers for a hash each.
 pub fn predict(job: &Job, fabric: &Fabric, method: Method, trials: u32, seed: u64) -> Prediction {
     let mut dice = Dice::new(seed);
     let mut prediction = Prediction::default();

@@ -56,6 +56,8 @@ impl Address {
 }
 
 /// What a switch sees of a flow; protocol (UDP) and destination port (4791) are always the same.
+///
+/// Of one direction: the way back has the addresses swapped and the same port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tuple {
     /// Who sends.
@@ -67,6 +69,8 @@ pub struct Tuple {
 }
 
 /// A kind of switch hash.
+///
+/// A table takes 64 KiB; the others are code alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HashKind {
     /// A seeded mixer over the whole tuple; what cannot be outwitted without its seed.

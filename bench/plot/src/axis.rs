@@ -11,6 +11,8 @@
 //! Names of marks are short, as a y axis has 80 pixels for them.
 
 /// How places follow from figures.
+///
+/// Of an axis; two panels beside each other may differ in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// Equal differences are equally long.
@@ -20,6 +22,8 @@ pub enum Scale {
 }
 
 /// What an axis spans, and where it is marked.
+///
+/// Marks need not be even: an axis of names has them where the names are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// How places follow from figures.
@@ -125,6 +129,7 @@ impl Axis {
     /// Shape: the axis has a length, and begins above 0 where it is logarithmic; else this is no
     /// number.
     pub(crate) fn share(&self, figure: f64) -> f64 {
+        // A point beyond the plane would be drawn over the axis's names.
         let figure = figure.clamp(self.from, self.to);
         match self.scale {
             Scale::Linear => (figure - self.from) / (self.to - self.from),
@@ -147,6 +152,8 @@ fn short(figure: f64) -> (f64, String) {
 }
 
 /// A figure with the three digits that count.
+///
+/// For titles of dots: what a reader wants to copy.
 pub(crate) fn precise(figure: f64) -> String {
     match figure {
         figure if figure >= 100.0 => format!("{figure:.0}"),

@@ -15,6 +15,8 @@ use std::fmt::{Display, Write};
 
 /// A document as it grows. Every element stands on a line of its own, so that two pictures can be
 /// compared with `diff`.
+///
+/// `open` has the elements that are not closed yet, the innermost last.
 #[derive(Debug, Default)]
 pub struct Xml {
     text: String,
@@ -61,6 +63,8 @@ impl Xml {
     }
 
     /// An element that explains itself to whoever points at it.
+    ///
+    /// Browsers show the title at the pointer, screen readers read it.
     pub fn titled(&mut self, name: &'static str, attributes: &[Attribute<'_>], title: &str) {
         self.begin(name, attributes);
         let _ = writeln!(self.text, "><title>{}</title></{name}>", escape(title));

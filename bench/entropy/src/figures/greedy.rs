@@ -10,6 +10,7 @@ use super::super::one_pair::{PairOfHosts, spread};
 use super::super::switch::HashKind;
 use super::{Effort, Figure, STATED_TRIALS, error};
 
+/// One pair of hosts on a strong hash; `k 1` is chance, to compare with.
 pub(super) fn figures(effort: Effort) -> Vec<Figure> {
     let mut dice = effort.dice(5);
     let mut figures = Vec::new();

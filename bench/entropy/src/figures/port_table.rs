@@ -116,6 +116,7 @@ type Row = (
     [&'static str; 3],
 );
 
+/// A row holds for all services in it, as the powers of two from 4096 on.
 const ROWS: [Row; 10] = [
     (
         &[1, 2],
@@ -181,6 +182,8 @@ const ROWS: [Row; 10] = [
 
 /// Every seventh service with every fourth source port; the reference took 9941 services and does
 /// not say which.
+///
+/// How often the RFC's product falls below 11 bits, and the least that the shipped form has.
 pub(super) fn sweep(_: Effort) -> Vec<Figure> {
     let mut rfc = Sample::default();
     let mut shipped = f64::INFINITY;
@@ -220,4 +223,5 @@ fn sweep_bits(labels: impl Fn(u16) -> FlowLabel) -> f64 {
     PortCounts::of(ephemeral().step_by(4).map(labels)).bits()
 }
 
+/// Odd, so that round numbers do not fall in or out together.
 const SWEEP_STEP: usize = 7;

@@ -59,6 +59,7 @@ fn of_events(stated: &str, sample: &Sample, flows: u32) -> f64 {
     (share / f64::from(flows) * trials).sqrt()
 }
 
+/// Name, QPNs, method, and the stated shares for 8, 32, 128 and 512 flows.
 type Row = (&'static str, QpnUse, Method, [&'static str; 4]);
 
 const ONE: QpnUse = QpnUse::Step(1);
@@ -71,6 +72,7 @@ const ALIGNED_4096: QpnUse = QpnUse::Aligned {
     start: 4096,
 };
 
+/// In the order of the reference; the shares are those it prints.
 const ROWS: [Row; 13] = [
     (
         "step 1",

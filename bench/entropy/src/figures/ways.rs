@@ -10,6 +10,7 @@ use super::super::one_pair::{PairOfHosts, spread};
 use super::super::switch::HashKind;
 use super::{Effort, Figure, STATED_TRIALS, error};
 
+/// Two figures per row and column, and the exact ones of balls in bins.
 pub(super) fn figures(effort: Effort) -> Vec<Figure> {
     let mut dice = effort.dice(4);
     let mut figures = Vec::new();
@@ -56,6 +57,7 @@ fn balls_in_bins() -> impl Iterator<Item = Figure> {
     })
 }
 
+/// Hash, its name in the table, and ways, which are also the flows.
 type Column = (HashKind, &'static str, u32);
 
 /// Strong for three sizes, linear ones for two: the reference has no more.

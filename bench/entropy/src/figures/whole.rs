@@ -15,6 +15,7 @@ use super::{Effort, Figure, error};
 
 use sa_wire::roce::{Qpn, SourcePort};
 
+/// Fewer trials than elsewhere: the error of each figure says so.
 pub(super) fn figures(effort: Effort) -> Vec<Figure> {
     let mut dice = effort.dice(6);
     // A trial has 768 flows and more; the reference did 40.
@@ -89,6 +90,7 @@ fn all_to_all(row: String, ways: u32, stated: &'static str, sample: &Sample) -> 
 /// As the reference states for this table.
 const RACK_TRIALS: u32 = 40;
 
+/// QPs of a pair, ways, and the busiest way as stated.
 const RACK: [(u32, u32, &str); 6] = [
     (1, 4, "1.08"),
     (1, 16, "1.28"),
@@ -192,4 +194,5 @@ fn two_stages(is_same: bool, trials: u32, dice: &mut Dice) -> Balances {
     balances
 }
 
+/// 256 behind each of 16 spines, 16 for each of its ways.
 const STAGED_FLOWS: u32 = 4096;

@@ -81,6 +81,8 @@ fn fail(fabric: &Fabric, cable: &str, healthy: &FabricState, rounds: usize) -> R
 }
 
 /// What came of a change.
+///
+/// Kept until it was compared; then both results go.
 struct Changed {
     parts: FabricState,
     proof: Proof,
@@ -134,6 +136,8 @@ impl Took {
 }
 
 /// Errors: the first thing in which two results differ.
+///
+/// Proofs are compared as they print: they have no equality of their own, and need none elsewhere.
 fn compare(one: &Changed, other: &Changed) -> Result<(), Failure> {
     let tables = |changed: &Changed| {
         let switches = changed.parts.topology.switch_ixs();

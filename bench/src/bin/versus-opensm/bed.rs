@@ -55,6 +55,7 @@ impl Bed<'_> {
             .arg(&config)
             .current_dir(self.directory)
             .env("IBSIM_SOCKNAME", &self.base)
+            // A caller's own setting would make the daemon print for each request.
             .env_remove("RUST_LOG");
         let mut sapphired = Process::spawn("sapphired", &mut command, self.directory)?;
         sapphired.wait_for("sapphired to attach", LONG, self.interrupted, |it| {

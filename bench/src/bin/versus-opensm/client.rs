@@ -82,6 +82,7 @@ impl Client {
         let (port, _) = self.port()?;
         let mut reply = Reply::default();
         loop {
+            // Until nothing came for a while: a reply may be on its way through the simulator.
             while port.take(&mut reply).map_err(failed)? {}
             if !port.wait(QUIET).map_err(failed)? {
                 return Ok(());

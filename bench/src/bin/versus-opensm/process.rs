@@ -78,6 +78,7 @@ impl Process {
         };
         let printed = self.printed();
         let lines: Vec<&str> = printed.lines().collect();
+        // The end: that is where a daemon says why.
         let tail = lines.get(lines.len().saturating_sub(20)..);
         Err(Failure::Failed(format!(
             "{name} ended ({status}):\n{}",
@@ -177,6 +178,7 @@ impl Programs {
 /// Debian keeps OpenSM in a directory that users' paths leave out.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
+    // After PATH: a build of one's own, put there, comes first.
     let places = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
     places
         .map(|place| place.join(name))

@@ -66,6 +66,7 @@ impl Questions {
     ) -> Outcome<Self> {
         let [one, other] = files.map(hosts);
         let (all, same) = (one?, other?);
+        // Else one snapshot could not say what both must answer.
         if all != same || all.len() != fabric.hosts() {
             return Err(Failure::Failed(format!(
                 "the two SMs gave different LIDs to the {} hosts",

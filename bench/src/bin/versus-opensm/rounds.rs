@@ -134,6 +134,7 @@ impl<'a> Rounds<'a> {
             let samples = cell.samples.iter().flatten();
             least = samples.map(|sample| sample.rate).fold(least, f64::min);
         }
+        // Round figures, so that two runs on like machines have the same rate.
         Ok((least * SHARE / STEP).floor().max(1.0) * STEP)
     }
 
@@ -149,6 +150,7 @@ impl<'a> Rounds<'a> {
         let duration = Duration::from_secs_f64(self.options.seconds);
         side.resume()?;
         let warm_up = duration.min(WARM_UP);
+        // Unjudged: what is wrong here is wrong in the load that follows, too.
         side.load(&pool.requests, cell.pace, warm_up, &mut |_, _| None)?;
         let taken = side.load(&pool.requests, cell.pace, duration, &mut judge)?;
         side.pause()?;

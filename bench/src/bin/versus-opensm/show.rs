@@ -247,6 +247,7 @@ fn spread(spread: Spread, digits: usize) -> String {
         least,
         most,
     } = spread;
+    // Digits that are beyond the scatter of the rounds would mislead.
     let digits = if most >= 100.0 { 0 } else { digits };
     format!("{median:.digits$} ({least:.digits$}-{most:.digits$})")
 }

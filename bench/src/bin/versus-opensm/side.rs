@@ -71,6 +71,7 @@ impl Pair {
         let programs = Programs::find()?;
         let start = |who| Side::start(who, options, fabric, &programs, interrupted);
         let opensm = start(Who::OpenSm)?;
+        // Nothing is stopped on OpenSM's side; for both alike all the same.
         opensm.pause()?;
         let sapphired = start(Who::Sapphired)?;
         sapphired.pause()?;
@@ -215,6 +216,7 @@ impl Side {
         judge: &mut dyn FnMut(usize, &[u8]) -> Option<String>,
     ) -> Outcome<Taken> {
         let ids = [self.sa(), self.ibsim.id(), std::process::id()];
+        // Late replies of the load before would count as late in this one.
         self.client.drain()?;
         let before = times(ids)?;
         let report = self.client.load(requests, pace, duration, judge)?;
@@ -233,6 +235,7 @@ impl Side {
         let Some(sapphired) = &mut self.sapphired else {
             return Ok(String::new());
         };
+        // The daemon prints its counters on that signal, so that no port of it need be opened.
         signal("USR1", &[sapphired.id()])?;
         let mut found = None;
         sapphired.wait_for("sapphired's counters", LONG, interrupted, |it| {
@@ -264,6 +267,8 @@ impl Side {
 
 /// Waits until an SM is done with what it does after it says that the subnet is up: that is no work
 /// of the SA's. Errors: it never is.
+///
+/// Looks at the CPU time of half a second at a time; below 2 % of a core counts as idle.
 fn settle(opensm: &mut Process, interrupted: &AtomicBool) -> Outcome {
     let mut last: Option<(Instant, Cpu)> = None;
     opensm.wait_for("OpenSM to be idle", SETTLING, interrupted, |it| {
@@ -279,6 +284,7 @@ fn settle(opensm: &mut Process, interrupted: &AtomicBool) -> Outcome {
     })
 }
 
+/// Of SA, simulator and this program, in that order. Errors: one of them has ended.
 fn times(ids: [u32; 3]) -> Outcome<[Cpu; 3]> {
     let times = ids.map(Cpu::of);
     match times {
