@@ -13,6 +13,18 @@
 //! holds for every SA, and a loop may be one that no real packet can take part in. The proof itself
 //! is `routing::proof`; here are its inputs, which of its findings make the verdict bad, and the
 //! report. A finding ends the verb with exit status 3, after the whole report has been printed.
+//!
+//! What a loop looks like in the report, on a ring of three switches whose tables send everything
+//! one way round on one VL: each channel is full, and each may wait for the next:
+//!
+//! ```text
+//! S0 -> S1 on VL 0   may wait for   S1 -> S2 on VL 0
+//! S1 -> S2 on VL 0   may wait for   S2 -> S0 on VL 0
+//! S2 -> S0 on VL 0   may wait for   S0 -> S1 on VL 0
+//! ```
+//!
+//! It looks at files only. Whether switches hold these tables, `sapphire fabric read` finds out
+//! first.
 
 mod multicast;
 mod report;

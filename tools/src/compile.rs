@@ -4,6 +4,10 @@
 //! serves it, and nothing is parsed. `sapphired` does the same in its own process when its sources
 //! change; this verb is for snapshots that are made elsewhere, looked at (`sapphire snapshot`),
 //! compared (`sapphire compare`) or loaded later.
+//!
+//! No clock is read for it: the file that comes of the same inputs is the same byte for byte, and
+//! its digest can be compared between machines. The epoch and the time of a snapshot are given by
+//! the daemon when it publishes one.
 
 use std::path::PathBuf;
 
@@ -104,6 +108,7 @@ fn print_json(verb: &Compile, compiled: &Compiled) -> Outcome {
         encoding: info.encoding,
         snapshot_bytes: info.bytes,
         digest: format!("{:016x}", info.digest),
+        // Of hosts alone: with port 0 of switches nobody talks but management.
         pairs_lost: compiled.proof.reachability.lost_between_hosts,
         credit_loop: compiled.proof.credit_loop.is_some(),
         management_cycle: compiled.proof.management_loop.is_some(),

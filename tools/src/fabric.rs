@@ -13,6 +13,12 @@
 //!
 //! Equal options give equal bytes. What can be made is in `sa_fabric::generate`; here are its
 //! options.
+//!
+//! A line of `topo.json` holds all of it; of a switch and a link there is
+//!
+//! ```text
+//! "S1_0_0":{"coord":[1,0,0],"guid":..}      ["S0_0_0",1,"S1_0_0",2]
+//! ```
 
 mod read;
 
@@ -108,6 +114,7 @@ fn link(text: &str) -> Result<(Coordinate, Axis, bool), Wrong> {
         Some(b'-') => false,
         _ => return Err(Wrong::from("expected + or - before the axis")),
     };
+    // Letters of either case.
     let axis = Axis::from_str(direction.get(1..).unwrap_or_default(), true)?;
     Ok((coordinate(at)?, axis, plus))
 }

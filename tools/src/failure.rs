@@ -15,6 +15,12 @@
 //! Scripts rely on 3 and 4 being apart from 1: a check that found something is not a check that did
 //! not run. Verbs never print an error themselves; they return it, and `main` prints it once, on
 //! standard error, and with `--json` as a document where nothing else was printed.
+//!
+//! For programs, as the last field of a document or as a document of its own:
+//!
+//! ```text
+//! {"schema":"sapphire.error/1","error":{"message":"..","exit_code":1,"file":"net","line":3,"column":14}}
+//! ```
 
 use std::fmt;
 use std::io;
@@ -166,6 +172,7 @@ impl Failure {
     /// Borrows: it is printed at once.
     pub(crate) fn report(&self) -> ErrorReport<'_> {
         let location = self.location.as_ref();
+        // A file may be at fault as a whole: then it has no line.
         let at = location.and_then(|location| location.at);
         ErrorReport {
             message: &self.text,

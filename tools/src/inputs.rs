@@ -245,6 +245,7 @@ impl SiteArgs {
         Inputs {
             fabric: fabric.to_owned(),
             lids: self.lids.clone(),
+            // Clap has seen to 0 to 7, so nothing is dropped.
             lmc: self.lmc.and_then(|lmc| Lmc::new(lmc).ok()),
             sm_node: self.sm_node.clone(),
             torus_conf: self.torus_conf.clone(),

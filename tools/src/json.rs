@@ -10,6 +10,13 @@
 //! Every object that stands for itself has that field: each line, and each element of an array that
 //! is all of the output. A program may so read one line without those before it. What the fields
 //! mean is in `docs/schemas/NAME-VERSION.json`; fields are only ever added under one version.
+//!
+//! Where a verb prints an array (one line of several documents), each element looks like a line of
+//! its own:
+//!
+//! ```text
+//! [{"schema":"sapphire.x/1",..},{"schema":"sapphire.x/1",..}]
+//! ```
 
 use std::io::{self, Write};
 

@@ -18,6 +18,8 @@
 //!
 //! It is for SAs that may be loaded: it sends as much as it is told, and a real OpenSM then serves
 //! nobody else.
+//!
+//! Two runs with the same seed ask the same requests in the same order; what differs is when.
 
 mod judge;
 mod pairs;

@@ -8,6 +8,8 @@
 //! pairs    1,000 x 999                   what is different about requests, answered once by the slow twin
 //! queries  1,000 x 999 x 4 processes     what goes over the ring
 //! ```
+//!
+//! Replies are compared under load too, each with what the twin says of its pair.
 
 use sa_bench::job::{Ends, Job};
 use sa_bench::requests::Host;
@@ -67,6 +69,7 @@ fn job(bed: &Bed, verb: &Bench) -> Outcome<Job> {
             hosts.len()
         )));
     }
+    // Hosts lie switch by switch, so the first thousand would all be neighbours.
     let spread = |nth: usize| hosts[nth * hosts.len() / nodes];
     let nodes: Vec<Host> = (0..nodes).map(spread).collect();
     let by = match verb.by {

@@ -3,6 +3,11 @@
 //! A figure without its machine cannot be compared with another. Everything comes from `/proc`,
 //! `/sys` and git, and what is not there is none: in containers and on other processors half of it
 //! is missing, which must not end a measurement of an hour.
+//!
+//! ```text
+//! /proc/cpuinfo             model name, cpu MHz     cpu0/cache/index{0,2,3}/size    L1d, L2, L3
+//! /proc/sys/kernel/osrelease, /proc/loadavg         vulnerabilities/*               mitigations
+//! ```
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -9,6 +9,10 @@
 //! dense:24x24x24   every 5th link slower, every 7th more    a class for each pair of switches
 //! a file           whatever it gives
 //! ```
+//!
+//! A dense fabric is the same torus with links of several rates: pairs then differ by more than
+//! their coordinates say, and the snapshot holds a table of all of them, as it would for a fabric
+//! of any form.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -4,6 +4,9 @@
 //! (`sa-compiler`'s reference, which shares nothing with what answers) works on all cores for some
 //! seconds. New requests for later passes are drawn between passes, where the one in 2,048 is
 //! judged by the twin and the others by the answer to the request alone.
+//!
+//! Tables and MultiPathRecords are fewer than asked for, since their replies are long: half a
+//! million records in all tables together, 16,384 requests for several paths.
 
 use sa_answer::whole;
 use sa_bench::fresh::{Fresh, Passes, by_twin};

@@ -1,4 +1,8 @@
 //! One workload on one layer, several times over.
+//!
+//! CPU time of the serving thread is what is told of an answer, as wall time has the client and the
+//! machine in it. Between passes as many null records are written: a responder that does nothing
+//! else, measured under the same conditions, so that the ratio holds on other machines.
 
 use std::time::Duration;
 
@@ -86,6 +90,7 @@ pub(super) const QUANTILES: [(&str, f64); 5] = [
 ];
 
 /// The same figure of each repetition.
+/// Kept sorted, so that median and range are places in it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Figures(Vec<f64>);
 
@@ -126,6 +131,7 @@ pub(super) fn measure(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Me
     }
 }
 
+/// Client and server are one thread here: a batch in, a batch out.
 fn in_memory(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Measured> {
     let core = affinity::cores().last().copied();
     on_core(core, || {
@@ -150,6 +156,7 @@ fn in_memory(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Measured> {
     })
 }
 
+/// The worker has a core, the client another.
 fn over_the_ring(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Measured> {
     let core = affinity::cores().first().copied();
     let spinning = pause_time(settings);
@@ -299,6 +306,7 @@ impl Tail {
 }
 
 /// Requests per second. A ring that answered next to nothing in its time is asked slowly.
+/// At least ten a second, or a run of a second would send nothing.
 fn at_load(mqps: f64, percent: u8) -> f64 {
     (mqps * 1e6 * f64::from(percent) / 100.0).max(10.0)
 }

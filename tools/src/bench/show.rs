@@ -29,6 +29,8 @@ pub(super) fn bed(bed: &Bed, json: bool) {
 }
 
 /// A run.
+/// Without `measured` the run was void before it began: programs get a document with its `wrong`,
+/// people the failure alone.
 pub(super) fn run(
     bed: &Bed,
     pool: &Pool,
@@ -48,6 +50,7 @@ pub(super) fn run(
 
 /// A run for programs. Figures are medians over the repetitions, a range is the least and the most;
 /// none for what was not measured. Units: ns, or as the name says.
+/// Readers of `performance.jsonl` find fields by name, so their order is for people.
 #[derive(Debug, Serialize)]
 struct Run<'a> {
     layer: &'static str,
@@ -144,6 +147,7 @@ impl<'a> Run<'a> {
             build_ms: build_ms(bed),
             ns_per_query_range: range(|it| &it.ns_per_query),
             mqps_range: range(|it| &it.mqps),
+            // The fourth of `QUANTILES`.
             p999_ns_range: tail.map(|tail| tail.quantiles[3].range()),
             p90_ns: quantiles.map(|[_, p90, ..]| p90),
             p9999_ns: quantiles.map(|[.., p9999]| p9999),
@@ -190,6 +194,7 @@ pub(super) struct AtLoad {
     pub(super) samples: u64,
 }
 
+/// Medians of each quantile over the repetitions; the longest is that of all.
 impl From<&Tail> for AtLoad {
     fn from(tail: &Tail) -> Self {
         let [p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns] = tail.medians();
@@ -208,6 +213,7 @@ impl From<&Tail> for AtLoad {
 }
 
 /// The pauses of the machine: of a thread that only reads the clock, those above 20 us.
+/// Before and after the measurement together; also in the document of `sapphire load`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Pauses {
     pub(super) gaps: u64,
@@ -226,6 +232,7 @@ impl From<PauseFloor> for Pauses {
     }
 }
 
+/// A blank line in front: runs of one call are told apart by it.
 fn text(pool: &Pool, settings: &Settings, measured: &Measured, wrong: u64) {
     outln!(
         "\n{} in {}, {} different requests{}, batches of {}, {} times {} s",
@@ -308,6 +315,7 @@ pub(super) fn pauses_text(pauses: PauseFloor) {
     );
 }
 
+/// Median, and how far repetitions lie apart: a wide range means a machine that is not at rest.
 pub(super) fn line(name: &str, figures: &Figures, scale: f64, unit: &str) {
     let [median, least, most] =
         [figures.median(), figures.least(), figures.most()].map(|figure| figure * scale);

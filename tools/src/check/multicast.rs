@@ -4,6 +4,16 @@
 //! (a packet runs round, or arrives twice); a member is not reached; packets of groups wait for one
 //! another, or for unicast, in a circle. The last takes all tables together, since a loop may lead
 //! through several groups and ordinary paths.
+//!
+//! A table says for a switch and an MLID by which ports packets leave, whatever port they came in
+//! by, but never by that one. Followed from each member, they make a tree if no switch is met
+//! twice:
+//!
+//! ```text
+//! A -- S1 -- S2 -- B          a tree: A reaches B, B reaches A
+//!       |      |
+//!       S3 --- S4              with all four cables in the tables: a circle, for ever
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -11,6 +11,10 @@
 //! members    56 of 56 pairs of group members are connected
 //! reached    240 of 240 pairs of ports
 //! ```
+//!
+//! In the document a loop is a list of lines, and no loop is an empty one, so that a program may
+//! print what it does not take apart. `acyclic` stands beside it for those that only ask whether
+//! there is one.
 
 use routing::proof::CreditLoop;
 use routing::{EndPortIx, SwitchIx};

@@ -16,6 +16,16 @@
 //! when they are done, which for a large fabric is minutes; meanwhile the daemon is asked for its
 //! status every five seconds, so that one that has died is noticed in seconds and one that works is
 //! waited for.
+//!
+//! A reload of 12 seconds goes so:
+//!
+//! ```text
+//! 0 s    status -> answered           it lives
+//! 0 s    reload ->
+//! 5 s    status -> answered           it lives, and works
+//! 10 s   status -> answered
+//! 12 s          <- ok, epoch 42
+//! ```
 
 mod show;
 

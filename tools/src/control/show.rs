@@ -10,6 +10,9 @@
 //! epoch         41, compiled 2 h 5 min ago
 //! port 0        umad mlx5_0:1, epoch 41, received 9120, answered 9120
 //! ```
+//!
+//! Everything goes by `serde_json::Value` and not by types: the daemon's document belongs to
+//! `sm-control`, and the tool must also read that of an older or a newer one.
 
 use std::fmt::Write;
 
@@ -26,6 +29,7 @@ pub(super) fn status(answer: &Value) -> String {
         let _ = writeln!(text, "{name:<14}{value}");
     };
     let word = |name: &str| text_of(answer.get(name));
+    // The first line only: a failure may have a line for each error of a file.
     let ready = match answer.get("not_ready").and_then(Value::as_str) {
         // All of it is in the last failure.
         Some(why) => format!("no: {}", why.lines().next().unwrap_or_default()),
@@ -49,6 +53,7 @@ pub(super) fn status(answer: &Value) -> String {
     for (name, value) in object(answer.get("standing")) {
         line(name, text_of(Some(value)));
     }
+    // Only where the daemon compares its answers with another SA's.
     if let Some(shadow @ Value::Object(_)) = answer.get("shadow") {
         let count = |name: &str| text_of(shadow.get(name));
         let (asked, answered) = (count("asked"), count("answered"));
@@ -60,6 +65,8 @@ pub(super) fn status(answer: &Value) -> String {
     }
     line("source", word("source"));
     match answer.get("snapshot") {
+        // Without a snapshot the port drops requests, so this line is what an operator must not
+        // miss.
         Some(snapshot @ Value::Object(_)) => {
             for (name, value) in of_snapshot(snapshot) {
                 line(name, value);
@@ -149,6 +156,7 @@ fn of_local(local: &Value) -> String {
     let refused: Vec<String> = refused
         .map(|(reason, count)| format!("{reason} {count}"))
         .collect();
+    // A word even for none: an empty list after a colon looks cut off.
     let refused = match refused.is_empty() {
         true => "none".to_owned(),
         false => refused.join(", "),
@@ -207,6 +215,7 @@ fn of_port(port: &Value) -> String {
         word("received"),
         word("answered")
     );
+    // Answered with a status, not answered at all, handed to the slow lane.
     for name in ["refused", "dropped", "punted"] {
         let reasons = object(port.get(name)).map(|(reason, count)| format!("{reason} {count}"));
         let reasons: Vec<String> = reasons.collect();

@@ -12,6 +12,17 @@
 //!
 //! While one snapshot takes over from another, a reply of either is right, as a whole; a reply that
 //! mixes two is wrong. Before and after that only one is.
+//!
+//! A change goes through the same steps each time:
+//!
+//! ```text
+//! compile        the next state, from the routes in force       (worker answers meanwhile)
+//! begin_next     replies of either generation are right
+//! publish        one pointer
+//! .. epoch       the worker has answered by it                   <- `swap` ends here
+//! finish_next    requests from now on: the new generation alone
+//! reclaim        the old snapshot is given back
+//! ```
 
 use std::time::{Duration, Instant};
 

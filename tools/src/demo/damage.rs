@@ -4,6 +4,11 @@
 //! must keep path and SL: a ring of three or more leads around one missing cable, and around one
 //! missing switch. Each is compiled twice, once from scratch in advance and once under load from
 //! the routes before; equal bytes show that going on from old routes takes nothing away.
+//!
+//! ```text
+//! damage 0   failed = [S2_2_2:PORT]             the cable, named by one end
+//! damage 1   failed = [S2_2_2:PORT, S1_1_1]     and the switch, with its two hosts
+//! ```
 
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_compiler::state::FabricState;

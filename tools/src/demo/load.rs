@@ -4,6 +4,11 @@
 //! together, and in an open one at half that rate, which finds out latencies: in a closed loop a
 //! stall holds back the very requests that would have shown it. Then one more closed loop, in which
 //! everything changes ([`changes`]).
+//!
+//! ```text
+//! closed loop   --seconds        rate R, CPU time per query
+//! open loop     --seconds / 2    at R / 2: p50, p99, p99.9
+//! ```
 
 use std::time::{Duration, Instant};
 

@@ -4,6 +4,9 @@
 //! `sa-compiler`, which shares nothing with what answers) is asked for each state of the fabric. So
 //! a client compares bytes and nothing else while it is measured. For 65,536 requests of three
 //! workloads and four states that is 459,000 replies, some seconds of work.
+//!
+//! Requests are drawn among the hosts of the healthy fabric and stay the same when parts fail:
+//! those about hosts that are cut off are then refused, which is what clients would see as well.
 
 use std::time::Instant;
 
@@ -37,6 +40,7 @@ impl Pools {
     pub(super) fn new(prepared: &Prepared) -> Self {
         let start = Instant::now();
         let [by_gid, by_lid, multi] = draw(&prepared.before.parts);
+        // Workloads run before any change, so one state is enough for them.
         let healthy = [&prepared.before];
         let damages = prepared.damages.iter().map(|damage| &damage.compiled);
         // In the order of generations: see `changes`.
@@ -45,6 +49,7 @@ impl Pools {
             .chain([&prepared.after])
             .chain(damages)
             .collect();
+        // Mixed by fours, so that every batch has all three kinds.
         let fours = by_gid.chunks(4).zip(by_lid.chunks(4)).zip(multi.chunks(4));
         let some = fours.flat_map(|((gid, lid), multi)| [&gid[..2], &lid[..1], &multi[..1]]);
         let mixed: Vec<Slot> = some.flatten().copied().collect();

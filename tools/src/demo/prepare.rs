@@ -3,6 +3,10 @@
 //!
 //! Files are written and read even though the plan of the torus is at hand: the parsers, the
 //! placement by `torus-2QoS.conf` and the policy's dialect are part of what is shown.
+//!
+//! The fabric file is written once. A change of the policy writes the policy's file again, and a
+//! failure names in the inputs what is gone, as `--fail` of other verbs does; LIDs stay as they
+//! were.
 
 use std::fs;
 use std::path::Path;

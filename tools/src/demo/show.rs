@@ -21,6 +21,7 @@ pub(super) fn progress(name: &str, elapsed: Duration, answered: u64) {
         return;
     }
     let seconds = elapsed.as_secs_f64();
+    // Never by zero: the first look may come at once.
     let rate = answered as f64 / seconds.max(1e-9) / 1e6;
     out!("\r{name:<12}{seconds:4.1} s, {rate:6.2} M queries/s");
     // Standard output is buffered by lines, and this is none yet.
@@ -65,6 +66,7 @@ pub(super) fn changes(changes: &Changes) {
 }
 
 /// Two lines: how long it took, and what became of the pairs.
+/// What is cut off is named, since it is no loss of the routing.
 fn failure(failed: &Failed) {
     let (difference, timings) = (&failed.difference, &failed.timings);
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
@@ -78,6 +80,7 @@ fn failure(failed: &Failed) {
         failed.swap.as_secs_f64() * 1e6,
     );
     let pairs = match difference.cut_off.as_slice() {
+        // A cable took nobody with it, so all pairs count.
         [] => format!("of the {} pairs of hosts", failed.pairs_left),
         hosts => format!(
             "{} cut off with their {} pairs ({} of the requests); of the {} other pairs",

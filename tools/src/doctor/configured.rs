@@ -3,6 +3,9 @@
 //! The sections are tried by the functions of `sapphired --check`, and so mean the same. Compiling
 //! the sources is part of it and takes as long as a start of the daemon; whoever wants a quick look
 //! leaves `--config` out.
+//!
+//! Of the daemon itself it is only asked over the control socket, as `sapphire status` does,
+//! whether it answers and is ready.
 
 use std::path::Path;
 use std::time::Duration;
@@ -35,6 +38,7 @@ pub(super) fn wants_umad(config: &Config) -> bool {
 }
 
 /// In the order of the file, the daemon last.
+// Each is looked at though the one before failed: an operator mends all of them at once.
 pub(super) fn look(config: &Config, findings: &mut Vec<Finding>) {
     findings.extend(sections(config));
     findings.push(sources(config));
@@ -45,6 +49,7 @@ pub(super) fn look(config: &Config, findings: &mut Vec<Finding>) {
     if config.local_service.is_some() {
         findings.extend(others::listeners(None).map(|all| local_service(&all)));
     }
+    // A daemon without the socket serves all the same.
     match &config.control {
         Some(section) => findings.push(daemon(section)),
         None => findings.push(Finding::warning(
@@ -62,6 +67,7 @@ fn sections(config: &Config) -> Vec<Finding> {
     match checks::check_workers(config) {
         Ok(remarks) => {
             let remarks = remarks.into_iter();
+            // Such as two workers on one core: it works, and is seldom meant.
             all.extend(remarks.map(|remark| Finding::warning("config", remark, CORRECT)));
         }
         Err(error) => all.push(Finding::problem("config", error.to_string(), CORRECT)),
@@ -80,6 +86,7 @@ fn sections(config: &Config) -> Vec<Finding> {
 fn sources(config: &Config) -> Finding {
     let checked = checks::check_sources(config);
     match checked {
+        // Switches, hosts, rules and so on, in the words in which the daemon logs a load.
         Ok((_, summary)) => Finding::ok("config", format!("the sources give: {summary}")),
         Err(error) => Finding::problem(
             "config",
@@ -96,6 +103,7 @@ fn local_service(listeners: &[Listener]) -> Finding {
     // By the name of the program: one that cannot be told counts as a stranger.
     let own = |listener: &&Listener| listener.program.as_deref() == Some("sapphired");
     let (ours, others): (Vec<_>, Vec<_>) = listeners.iter().partition(own);
+    // A stranger first: it matters whether we run or not.
     match (others.first(), ours.len()) {
         (Some(other), _) => Finding::problem(
             "local service",
@@ -123,6 +131,7 @@ fn local_service(listeners: &[Listener]) -> Finding {
 /// who may not be the daemon's.
 fn state(directory: &Path) -> Finding {
     let named = directory.display();
+    // Trying is the only sure test: a file system may be full or mounted for reading only.
     match tempfile::tempfile_in(directory) {
         Ok(_) => Finding::ok("state", format!("{named} can be written by this user")),
         Err(error) => Finding::problem(

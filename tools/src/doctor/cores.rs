@@ -3,6 +3,11 @@
 //! A worker polls without a pause and so takes a core for itself. Shared with other threads it
 //! still answers, with the scheduler's pauses in its tail; so all of this is a warning and none a
 //! problem. It only says something where a configuration names cores.
+//!
+//! ```text
+//! /sys/devices/system/cpu/isolated                            2-3,8
+//! /sys/devices/system/cpu/cpu3/cpufreq/scaling_governor       performance
+//! ```
 
 use sm_control::config::Config;
 

@@ -7,6 +7,12 @@
 //! The kernel gives each class and method of a port to one agent. A program that has registered for
 //! class 3 (SA) takes the requests away from `sapphired`, without an error that would be seen
 //! anywhere; who holds the file is the nearest to that which can be seen.
+//!
+//! ```text
+//! /sys/class/infiniband_mad/umad0/{ibdev,port}    mlx5_0, 1     which port a node is for
+//! /dev/infiniband/umad0                           mode 0600     who may open it
+//! /proc/812/fd/5 -> /dev/infiniband/umad0                       who has it open
+//! ```
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::PermissionsExt;
@@ -50,6 +56,7 @@ fn node(machine: &Machine, name: &str) -> Finding {
             "let udev make it (udevadm trigger), or pass it into the container",
         );
     };
+    // Rights alone, without the kind of the file.
     let mode = about.permissions().mode() & 0o777;
     // Opening registers nothing, and it is the one sure test of rights: groups and access lists
     // count too.
@@ -122,6 +129,7 @@ fn files_of(machine: &Machine, process: u32) -> Vec<String> {
 fn held(machine: &Machine, process: u32, file: &str) -> Finding {
     let command = machine.command(process).unwrap_or_else(|| "?".to_owned());
     let what = format!("{command} (process {process}) has {file} open");
+    // By name: there is no other mark on a process of ours that its neighbours could not have.
     match OURS.contains(&command.as_str()) {
         true => Finding::ok("class 3", what),
         false => Finding::warning(

@@ -3,6 +3,9 @@
 //! Everything is read anew each time: the doctor runs once, and a fact that is read twice is a few
 //! microseconds. What cannot be read is none or empty and never an error: absence is what most
 //! findings are about.
+//!
+//! It is no abstraction of a kernel: paths stand in the rooms that read them, beside the reason
+//! why.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,6 +3,9 @@
 //! The look-ups of an answer go to a handful of places all over a snapshot; with pages of 4 KiB
 //! each of them may miss the TLB too. Snapshots ask for huge pages (`madvise`), so the setting for
 //! those who ask is enough.
+//!
+//! The setting that is looked at is that of the machine; what one process asks for cannot go beyond
+//! it.
 
 use super::finding::Finding;
 use super::machine::Machine;

@@ -3,6 +3,12 @@
 //! `ib_umad` is not loaded by itself on every distribution, and without it there is a device and no
 //! node to open. The ABI of umad has been 5 since Linux 2.6; another number would mean a layout of
 //! packets that the port does not know.
+//!
+//! ```text
+//! /sys/module/ib_umad                                    is there where it is loaded or built in
+//! /sys/class/infiniband/mlx5_0/device/driver -> ..       its last part is the driver
+//! /sys/class/infiniband_mad/abi_version                  5
+//! ```
 
 use super::finding::Finding;
 use super::machine::Machine;

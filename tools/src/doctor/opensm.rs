@@ -3,6 +3,15 @@
 //! OpenSM takes the SA's requests of its port for itself unless the split is preloaded into it,
 //! which leaves reads to `sapphired` (ADR 0011). Whether it is shows in the maps of the process;
 //! that it was only asked for shows in its environment.
+//!
+//! ```text
+//! /proc/40/comm       opensm
+//! /proc/40/maps       .. /usr/lib/libsapphire_split.so      the split is loaded
+//! /proc/40/environ    LD_PRELOAD=..                         or was only asked for
+//! ```
+//!
+//! With the split, OpenSM still sends and takes everything else of its port: sweeps, traps, and
+//! requests that change something.
 
 use super::finding::Finding;
 use super::machine::Machine;
@@ -28,6 +37,7 @@ pub(super) fn look(machine: &Machine, findings: &mut Vec<Finding>) {
         ));
     }
     for process in all {
+        // Whether it lets us answer comes before which SM is master.
         findings.push(split(machine, process));
         // A machine's own port being the SM's is all that can be known without asking OpenSM.
         if ports::has_sm(machine) {
@@ -60,6 +70,7 @@ fn absent(machine: &Machine) -> Finding {
 /// Three ways to have no split, each with another remedy: hidden, not found by the loader, never
 /// installed.
 fn split(machine: &Machine, process: u32) -> Finding {
+    // The process is named, since there may be several.
     let what = |words: &str| format!("OpenSM (process {process}) {words}");
     let Some(maps) = machine.text(&format!("/proc/{process}/maps")) else {
         return Finding::warning(
@@ -68,6 +79,7 @@ fn split(machine: &Machine, process: u32) -> Finding {
             "run `sapphire doctor` as root",
         );
     };
+    // Loaded counts, however it came there.
     if maps.contains(SPLIT) {
         return Finding::ok("opensm", what("has the split: reads are left to sapphired"));
     }

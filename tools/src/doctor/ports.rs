@@ -3,6 +3,13 @@
 //! A port serves when it is ACTIVE and has been told the SM's LID. States come in the order DOWN,
 //! INIT (wired), ARMED, ACTIVE (an SM has brought it up); each step that is missing has another
 //! cause and another remedy.
+//!
+//! ```text
+//! /sys/class/infiniband/mlx5_0/ports/1/state         4: ACTIVE
+//!                                      link_layer    InfiniBand
+//!                                      lid           0x1
+//!                                      sm_lid        0x1
+//! ```
 
 use super::finding::Finding;
 use super::machine::Machine;
@@ -84,6 +91,7 @@ impl Port {
                 "RoCE has no SA; serve on a port of link layer InfiniBand",
             );
         }
+        // From good to bad; a state that is none of these is a driver's that we do not know.
         match (state.as_str(), self.lid, self.sm_lid) {
             ("ACTIVE", Some(lid), Some(sm)) if lid != 0 && sm != 0 => {
                 let own = if lid == sm {
@@ -106,6 +114,7 @@ impl Port {
                 format!("{name} is {state}: it is wired, and no SM has brought it up"),
                 "start an SM on this subnet, and look at its log",
             ),
+            // No problem by itself: HCAs with two ports often have one cable.
             ("DOWN", ..) => Finding::warning(
                 "ports",
                 format!("{name} is DOWN"),

@@ -3,6 +3,12 @@
 //! Words for what is drawn: the title, the damage, paths hop by hop, the tree's root, the load.
 //! Both kinds of pictures share them, and an SVG also has them as its description, for those who
 //! hear a page instead of seeing it.
+//!
+//! ```text
+//! 6 x 5 torus: 29 of 30 switches, 29 hosts, 56 of 60 links
+//! Datelines lie between x=5 and x=0, between y=4 and y=0.
+//! No switch at 3,2,0.
+//! ```
 
 use std::fmt::Write;
 
@@ -61,6 +67,7 @@ pub(crate) fn lines(scene: &Scene) -> Vec<String> {
 /// `6 x 5 torus`: axes of radix 1 are left out.
 /// A torus with some open axes says which; one with all open is a mesh.
 fn shape(shape: Shape) -> String {
+    // A torus of 6 x 5 x 1 is one of 6 x 5.
     let there = Axis::ALL
         .into_iter()
         .filter(|axis| shape.radix_of(*axis) > 1);
@@ -70,6 +77,7 @@ fn shape(shape: Shape) -> String {
         .map(|axis| shape.radix_of(*axis).to_string())
         .collect();
     let open: Vec<_> = there.iter().filter(|axis| shape.is_mesh(**axis)).collect();
+    // A single switch has no open axes and no others, and is called neither below.
     let kind = if open.len() == there.len() {
         "mesh"
     } else {
@@ -98,6 +106,7 @@ fn of(have: usize, all: usize, what: &str) -> String {
 
 /// A ring of two is wired as a mesh, so it has none.
 fn datelines(shape: Shape) -> Option<String> {
+    // Where a packet goes from the last position to 0 it changes its VL, or rings could deadlock.
     let closed = Axis::ALL
         .into_iter()
         .filter(|axis| shape.radix_of(*axis) > 2 && !shape.is_mesh(*axis));
@@ -111,6 +120,7 @@ fn datelines(shape: Shape) -> Option<String> {
 /// Ends with how many more there are, so that no reader takes the list for the whole.
 fn list<T: ToString>(start: &str, items: impl Iterator<Item = T>) -> Option<String> {
     let items: Vec<_> = items.map(|item| item.to_string()).collect();
+    // Counted as well as shown: the length of the list is a fact.
     let shown: Vec<_> = items.iter().take(LISTED).map(String::as_str).collect();
     let mut text = format!("{start} {}", shown.join("; "));
     if items.len() > LISTED {
@@ -141,6 +151,7 @@ fn of_path(path: &Path) -> String {
         let (at, direction) = (hop.step.from, hop.step.direction);
         let _ = write!(text, ", {at} {direction} VL {}{turn}", hop.vl);
     }
+    // Both ends hang on one switch, or the way leads around outside the torus.
     if path.hops.is_empty() {
         text.push_str(", within one switch");
     }
@@ -183,6 +194,7 @@ fn of_load(load: &Load, scene: &Scene) -> String {
         _ => None,
     });
     let links: Vec<_> = links.collect();
+    // Links without paths count: 0 is then the least.
     let least = links.iter().map(|(paths, _)| *paths).min().unwrap_or(0);
     let most = links.iter().map(|(paths, _)| *paths).max().unwrap_or(0);
     let busiest = links.iter().find(|(paths, _)| *paths == most);

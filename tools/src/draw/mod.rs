@@ -66,6 +66,7 @@ pub(crate) struct Draw {
 }
 
 pub(crate) fn run(verb: &Draw) -> Outcome {
+    // A picture in the middle of the other would be of no use to anybody.
     if verb.text && is_standard_output(verb) {
         return Err(Failure::usage(
             "--text and -o - both write to standard output; leave one out".to_owned(),
@@ -186,6 +187,7 @@ fn draw_routed(verb: &Draw, routed: &Routed) -> Outcome<Drawing> {
     let mut scene = Scene::of(&parts.topology, torus);
     if verb.multicast {
         let tree = parts.routes.multicast_tree();
+        // None where the engine makes no tree; nothing is drawn then.
         scene.tree = tree.map(|tree| Tree::of(tree, torus));
     }
     if verb.vl_load {
@@ -194,6 +196,7 @@ fn draw_routed(verb: &Draw, routed: &Routed) -> Outcome<Drawing> {
     if let Routed::Compiled(compiled) = routed {
         scene.paths = paths(verb, compiled, torus)?;
     }
+    // Told after the picture, which shows the other paths.
     let missing = scene.paths.iter().filter_map(Path::problem);
     let problem = missing.collect::<Vec<_>>().join("\n");
     Ok(Drawing {
@@ -229,6 +232,7 @@ fn draw_refused(verb: &Draw, refused: &pipeline::Refused) -> Outcome<Drawing> {
 
 fn refused_scene(topology: &Topology, torus: &Torus) -> Scene {
     Scene {
+        // The caption says so in its first line.
         is_refused: true,
         ..Scene::of(topology, torus)
     }

@@ -4,6 +4,14 @@
 //! with packets of it. So a picture shows what happens, and not what an engine meant. Turns against
 //! the dimension order (x before y before z) are marked: torus-2QoS takes them only around a failed
 //! switch.
+//!
+//! A path of two hops in a 3x3, over the link that closes the ring along x:
+//!
+//! ```text
+//! from a host at 2,0,0 to one at 0,1,0
+//! step 2,0,0 +x    to 0,0,0: the dateline lies on this link
+//! step 0,0,0 +y    to 0,1,0: a turn from x to y, which the dimension order allows
+//! ```
 
 use routing::placement::{Coordinate, Direction};
 use routing::reference::walk;

@@ -3,6 +3,15 @@
 //! Every place and link that the shape has is in it, there or missing, so that whoever draws need
 //! not know the torus: it goes through both lists once. Text, SVG and captions are made from it
 //! alone.
+//!
+//! Links have one name each, from their end in the minus direction. In a ring of four along x:
+//!
+//! ```text
+//! 0 ---- 1 ---- 2 ---- 3 ---- (0)
+//! low 0  low 1  low 2  low 3: closes the ring, the dateline lies on it
+//! ```
+//!
+//! A step is a link with a direction: from 0 in the minus direction is the link of low 3.
 
 use routing::placement::{Axis, Coordinate, Direction, Shape, Sign};
 use routing::tables::MulticastTree;

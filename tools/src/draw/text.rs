@@ -114,6 +114,7 @@ impl Canvas {
     /// Row and column of a place; none on another plane.
     /// Rows of the torus count upwards, rows of characters downwards.
     fn spot(&self, at: Coordinate) -> Option<(usize, usize)> {
+        // Row 0 of the torus is the last on paper.
         let from_top = self.view.count(self.view.up) - 1 - self.view.row(at);
         let row = 2 * usize::from(from_top) + 1;
         let column = LEFT + PITCH * usize::from(self.view.column(at));
@@ -147,6 +148,7 @@ impl Canvas {
     /// A whole link is a row of signs; upright it is one sign, which both its ends set.
     fn link(&mut self, scene: &Scene, link: LinkId, sign: Option<char>) {
         let ends = [link.low, link.high(scene.shape)].map(|at| self.spot(at));
+        // A ring's last link shows at both edges of the picture.
         let closes = link.closes_ring(scene.shape);
         if Some(link.axis) == self.view.up {
             for (end, above) in ends.into_iter().zip([true, false]) {
@@ -225,6 +227,7 @@ impl Canvas {
                 self.write_to(2 * nth + 1, LEFT - 5, &View::label(axis, position));
             }
         }
+        // One empty row, then the labels.
         let below = self.rows.len() + 1;
         let width = self.rows.first().map_or(0, Vec::len);
         self.rows.resize(below + 1, vec![' '; width]);

@@ -1,6 +1,14 @@
 //! Which axis of a torus runs which way on paper.
 //!
 //! Only axes with more than one switch take part, so that a 6x1x5 is drawn flat, as 6 by 5.
+//!
+//! ```text
+//! shape       across   up   through
+//! 6 x 5 x 1   x        y    -            one plane
+//! 6 x 1 x 5   x        z    -            one plane
+//! 8 x 8 x 8   x        y    z            eight planes
+//! 4 x 1 x 1   x        -    -            one row
+//! ```
 
 use routing::placement::{Axis, Coordinate, Shape};
 

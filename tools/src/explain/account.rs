@@ -5,6 +5,13 @@
 //! rule held comes from the policy's interpreter, the reference of the compiled tables; the hops
 //! come from the forwarding tables. So an account can show that these disagree, and does not hide
 //! it.
+//!
+//! How an SL of a torus is taken apart, for SL 11:
+//!
+//! ```text
+//! 11 = 1011b   bit 3 = 1     kept from the level or the partition
+//!              bits 0-2 = 3  datelines of x and y are crossed, that of z is not
+//! ```
 
 use std::path::Path;
 
@@ -42,6 +49,7 @@ pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> 
     // The GID that clients know: subnet prefix and port GUID.
     let dgid = Gid::unicast(parts.options.subnet_prefix, destination.guid);
     let request = pair.request(source.lid.get(), dgid);
+    // The whole reply, as it would go over the wire, through the function that workers use.
     let reply = whole::respond(&compiled.snapshot, &request)
         .ok_or_else(|| Failure::failed("the request would get no reply"))?;
     let (status, records) = request::parse(&reply).map_err(Failure::failed)?;
@@ -127,7 +135,9 @@ impl Pair {
 /// The rule that gave the level, why each earlier one did not, and which later ones would have.
 /// Lines are those of the file that was compiled.
 fn rules(parts: &FabricState, policy: &Policy, pair: &Pair, file: Option<&Path>) -> Rules {
+    // The interpreter goes through the rules one by one and remembers why each was passed over.
     let why = explain(policy, &parts.facts, &parts.partitions, &pair.query());
+    // Only rules that were tried: those after the one that holds are in `also`.
     let missed = why.missed.iter().map(|missed| Earlier {
         line: missed.line,
         why: why_not(missed, pair),
@@ -183,6 +193,7 @@ fn purpose(policy: &Policy, rule: policy::model::RuleIx) -> Option<String> {
 /// The step that fails, where there is no record.
 /// None also where the steps find nothing wrong, which would be a defect of ours.
 fn obstacle(parts: &FabricState, pair: &Pair) -> Option<Obstacle> {
+    // The same level that the answer was refused with.
     let level = parts.policy.as_ref().map(|policy| {
         let why = explain(policy, &parts.facts, &parts.partitions, &pair.query());
         policy.level(why.chosen.level)
@@ -200,6 +211,7 @@ fn obstacle(parts: &FabricState, pair: &Pair) -> Option<Obstacle> {
 /// Only torus engines have a part in the SL: three bits for datelines, one for the level.
 fn engine(parts: &FabricState, pair: &Pair, record: Option<&PathRecord>) -> Engine {
     let name = parts.routes.engine().to_string();
+    // Without a record there is no SL to take apart.
     let (Some(record), Some(_)) = (record, parts.routes.torus()) else {
         return Engine { name, chosen: None };
     };
@@ -238,6 +250,7 @@ fn hops(parts: &FabricState, pair: &Pair, dlid: Lid, record: Option<&PathRecord>
     );
     let walked = match walked {
         Ok(walked) => walked,
+        // A way that ends is told with its last switch.
         Err(why) => {
             let no_path = why.to_string();
             return Hops::None { no_path };
@@ -262,6 +275,7 @@ fn hops(parts: &FabricState, pair: &Pair, dlid: Lid, record: Option<&PathRecord>
             .0
             .get(usize::from(sl))
             .copied();
+        // MTU and rate of a hop are those of the port that sends.
         let port = switch.ports.get(usize::from(hop.output));
         Hop {
             switch: name.to_string(),

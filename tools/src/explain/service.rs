@@ -4,6 +4,12 @@
 //! service id, a P_Key, or nothing. MPI libraries are of the third kind: they are told an SL in
 //! their configuration and never ask. For them the answer is which SL to write there, and on a
 //! torus that none is safe, since each path has its own.
+//!
+//! ```text
+//! Service::Id          the request names a service id        rules ask for it
+//! Service::Partition   the request names a P_Key             the partition decides
+//! Service::Silent      nothing is asked                      the job is told an SL
+//! ```
 
 use policy::Policy;
 use policy::model::criterion::Field;
@@ -60,6 +66,8 @@ pub(super) fn job(parts: &FabricState, pair: &Pair, record_sl: Option<u8>) -> Op
     let is_torus = parts.routes.torus().is_some();
     // What the policy reserves cannot be kept there.
     let reserved = reserved.filter(|_| !is_torus);
+    // Without a reservation the SL of this pair's record; the text says that another pair may
+    // differ.
     let sl = reserved.map(|(sl, _)| sl).or(record_sl);
     let warning = || {
         format!(

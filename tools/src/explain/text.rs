@@ -2,6 +2,8 @@
 //!
 //! A line for each thing, with a word of 12 columns in front. A rule is named by file and line, as
 //! editors and compilers do it, so that one can jump there.
+//!
+//! People read the whole from the top; whoever wants a single fact takes the document.
 
 use std::fmt::Display;
 
@@ -23,6 +25,7 @@ fn print_account(account: &Account) {
         ("destination", &account.destination),
     ];
     for (role, end) in ends {
+        // Nothing rather than "at -": most fabrics are no torus.
         let torus = end.torus.as_ref();
         let torus = torus.map_or_else(String::new, |at| format!(", at {at}"));
         outln!(
@@ -37,6 +40,7 @@ fn print_account(account: &Account) {
     }
     match &account.policy {
         Some(policy) => print_policy(policy),
+        // QoS may be off, or no file given; both answer alike.
         None => outln!("policy      none"),
     }
     print_hops(&account.hops);
@@ -82,6 +86,7 @@ fn flow_label(record: &Record) -> String {
 /// For a program that is told its SL: the last word, because it is what was asked for.
 fn print_job(job: &Job) {
     let (name, sl) = (&job.service, number(job.sl));
+    // In capitals, because a wrong SL here can lock the fabric up.
     if let Some(warning) = &job.warning {
         outln!("WARNING     {warning}");
         outln!("job         {name}: SL {sl} holds for this pair alone");
@@ -98,6 +103,7 @@ fn print_policy(policy: &Rules) {
         ("source", &policy.source_groups),
         ("destination", &policy.destination_groups),
     ] {
+        // That a port is in no group is often the reason that was looked for.
         match groups.is_empty() {
             true => outln!("groups      {role} in none"),
             false => outln!("groups      {role} in {}", groups.join(", ")),
@@ -136,6 +142,7 @@ fn purpose(words: Option<&String>) -> String {
 fn print_obstacle(obstacle: &Obstacle, policy: Option<&Rules>) {
     outln!("because     {}: {}", obstacle.step, obstacle.found);
     outln!("instead     {}", obstacle.remedy);
+    // Who sees a later rule that would do asks why it was not taken.
     if policy.is_some_and(|policy| !policy.later_rules.is_empty()) {
         outln!(
             "            the first rule that holds is final, even where its level is impossible"

@@ -10,6 +10,10 @@
 //! sapphire check now
 //! sapphire compile --fabric now -o now.snap
 //! ```
+//!
+//! Only what an SA tells can be written: tables of SL2VL and P_Keys are often kept from those
+//! without the SA's key, which `--opensm-conf` holds. What was not told has no file, and the verbs
+//! that read the directory then say what they assume.
 
 use std::path::PathBuf;
 

@@ -2,6 +2,9 @@
 //!
 //! Judging happens while latencies are measured, so what must come back is computed in advance, for
 //! each of the requests that are drawn, which are then asked again and again.
+//!
+//! An error status is an answer like any other: with a snapshot it must be the same status, without
+//! one it passes, and is counted by its number in the report.
 
 use sa_answer::whole;
 use sa_compiler::path_json;

@@ -3,6 +3,11 @@
 //! Hosts come from a file or from the SA itself; pairs are drawn from them by a fixed seed, so that
 //! two runs ask the same. A port with a LID of its own asks in its own name; through a ring each
 //! request is put in the name of its source, as hosts of a fabric would ask.
+//!
+//! ```text
+//! --lids FILE   opensm-subnet.lst: every CA port with LID and GUID, nothing is asked
+//! (none)        GetTable of all NodeRecords from the SA under load, once, before the clock starts
+//! ```
 
 use std::path::Path;
 
@@ -68,6 +73,7 @@ pub(super) fn from_file(file: &Path, prefix: u64) -> Outcome<Vec<Host>> {
     let bytes = intake::read(Kind::Fabric, file).map_err(Failure::failed)?;
     let fabric = subnet_lst::parse(&bytes).map_err(|error| Failure::failed_in(file, error))?;
     let nodes = fabric.nodes().iter();
+    // A CA has one or two ports, each with a GID of its own.
     let ports = nodes
         .filter(|node| node.kind == NodeType::Ca)
         .flat_map(|node| &node.ports);
@@ -79,10 +85,12 @@ pub(super) fn from_file(file: &Path, prefix: u64) -> Outcome<Vec<Host>> {
 /// One GetTable; of a large fabric that is an RMPP transfer of megabytes.
 pub(super) fn from_sa(client: &mut Client, prefix: u64) -> Outcome<Vec<Host>> {
     let reply = reach::ask(client, &all_nodes())?;
+    // Never from an SA, but what comes from a network is looked at before it is taken apart.
     let short = || Failure::failed("the reply with the NodeRecords is shorter than its headers");
     let head = reply.first_chunk::<DATA_OFFSET>().ok_or_else(short)?;
     let [_, _, _, _, high, low, ..] = *head;
     let status = u16::from_be_bytes([high, low]);
+    // An SA may refuse whole tables to who has no key.
     if status != 0 {
         return Err(Failure::failed(format!(
             "the SA refuses to list its NodeRecords, status {status:#06x}; give the hosts with \
@@ -153,6 +161,7 @@ pub(super) fn draw(verb: &Load, lid: Option<Lid>, hosts: &[Host]) -> Vec<Asked> 
     let mut draw = || hosts[random.below(hosts.len())];
     (0..verb.pairs)
         .map(|_| {
+            // Source first: the order of draws is part of what a seed means.
             let (source, destination) = (draw(), draw());
             let requester = lid.unwrap_or(source.lid).get();
             let mut slot = match verb.workload {

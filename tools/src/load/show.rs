@@ -3,6 +3,13 @@
 //! Latencies are told by quantiles, and beside them the pauses of a thread that does nothing but
 //! read the clock on the same machine: a tail that is no longer than these pauses says nothing
 //! about the SA.
+//!
+//! ```text
+//! answered  40000 of 40000 sent, 3998 a second; 0 timed out after 1000 ms, 0 came too late
+//! status    0x0000: 40000
+//! wrong     0, every answer compared whole with the snapshot's
+//! p50       212.4 us
+//! ```
 
 use std::time::Duration;
 
@@ -106,6 +113,7 @@ impl<'a> Line<'a> {
         report: &LiveReport,
         pauses: PauseFloor,
     ) -> Self {
+        // In hexadecimal, as specifications have them; 0x0000 is success.
         let statuses = report.statuses.iter();
         let statuses = statuses.map(|(status, count)| (format!("{status:#06x}"), *count));
         let [p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns] =
@@ -120,6 +128,7 @@ impl<'a> Line<'a> {
             via: &verb.via,
             sa_lid: client.sa_lid().map(Lid::get),
             rate: verb.rate,
+            // The option has a default, which an open loop does not use.
             window: verb.rate.is_none().then_some(verb.window),
             seconds: verb.seconds,
             hosts,
@@ -180,6 +189,7 @@ fn text(verb: &Load, client: &Client, hosts: usize, report: &LiveReport, pauses:
         false => "no snapshot to compare with: only whose path it is was looked at",
     };
     outln!("wrong     {}, {compared}", report.wrong);
+    // For people; the document has nanoseconds.
     let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
     for (name, quantile) in QUANTILES {
         outln!(

@@ -2,6 +2,9 @@
 //!
 //! Fields are looked up by name and are none where they are missing, since lines may be older than
 //! this program: a page can still be rendered from results of last year.
+//!
+//! ```text
+//! {"figure":"rules",..,"layer":"memory",..,"rules":1000,..,"workload":"gid"}
 
 use std::path::Path;
 

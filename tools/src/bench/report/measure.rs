@@ -38,6 +38,7 @@ pub(super) fn all(extent: Extent) -> Outcome<String> {
     let mut lines = String::new();
     for (nth, (figure, options)) in plan.iter().enumerate() {
         let words: Vec<&str> = options.split_whitespace().collect();
+        // Before the run, so that one sees what takes so long.
         errln!("{} of {}: sapphire bench {options}", nth + 1, plan.len());
         let mut command = Command::new(&program);
         command.args(["bench", "--json"]).args(words);

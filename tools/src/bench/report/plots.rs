@@ -3,6 +3,8 @@
 //! Four pictures, with the axes and words that the page speaks of. Places along x are words in the
 //! order of measuring and not numbers to scale: rules go by powers of ten, sizes by whatever was
 //! built.
+//!
+//! Axes begin at zero for rates, or a difference of a few per cent would look like a factor.
 
 use sa_plot::{Axis, Level, Names, Panel, Picture};
 
@@ -37,6 +39,7 @@ impl Plot {
         let level = self.level.iter().map(|level| level.at);
         let figures: Vec<f64> = figures.copied().flatten().chain(level).collect();
         let panel = Panel {
+            // The axis has to hold the level too, or the dashed line would lie outside.
             y: (self.y)(&figures),
             level: self.level,
             ..Panel::new(
@@ -59,6 +62,7 @@ impl Plot {
 impl Series {
     /// A gap where nothing was measured: the line goes on at the next point.
     fn line(self) -> sa_plot::Line {
+        // Places are 0, 1, 2 along the axis, whatever their words are.
         let places = (0..=u32::MAX).map(f64::from);
         let points = places.zip(self.figures);
         let points = points.filter_map(|(place, figure)| Some((place, figure?)));
@@ -82,6 +86,7 @@ fn rules(lines: &Lines) -> Plot {
     let all: Vec<&Line> = lines.of("rules").collect();
     let number = |line: &&Line| line.number("rules").unwrap_or(0.0);
     let places = distinct(all.iter().map(|line| grouped(number(line))));
+    // Where several lines have one number of rules the first counts.
     let series = |name: &str, workload: &str| {
         let figure = |place: &String| {
             let is_it =
@@ -105,6 +110,7 @@ fn rules(lines: &Lines) -> Plot {
 }
 
 /// By sizes of torus and dense fabrics: (name, workload, dense).
+/// A size that was measured for one kind of fabric only has a gap in the other's lines.
 fn by_size(
     lines: &Lines,
     series: &[(&str, &str, bool)],
@@ -163,6 +169,7 @@ fn snapshot(lines: &Lines) -> Plot {
         title: "Snapshot by size and how it holds paths: 2 hosts a switch, 1,000 rules".to_owned(),
         x_label: "switches of the torus",
         y_label: "MiB",
+        // A median of a microsecond and a longest of milliseconds do not fit one plain axis.
         y: Axis::powers_of_ten,
         series,
         level: None,
@@ -238,6 +245,7 @@ pub(super) const fn real(count: u64) -> f64 {
 pub(super) fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
+    // A comma stands wherever a multiple of three digits is still to come.
     for (nth, digit) in digits.chars().enumerate() {
         if nth > 0 && (digits.len() - nth) % 3 == 0 {
             text.push(',');

@@ -2,6 +2,9 @@
 //!
 //! Only signs that occur are explained, so that the legend of a whole torus is short. SVG has no
 //! flowing text: long lines are broken here, by an estimate of how wide letters are.
+//!
+//! A sign stands at the left, 44 pixels wide, its explanation beside it. The caption follows below,
+//! in the words of the text picture.
 
 use std::collections::BTreeSet;
 
@@ -46,6 +49,7 @@ impl Below {
     /// `width` is that of the whole document.
     pub(super) fn of(scene: &Scene, layout: &Layout, at: Point, width: i32) -> Self {
         // Letters are about half as wide as high; some are wider.
+        // Width by six tenths of a letter's size, in whole numbers.
         let letters = usize::try_from((width - 2 * MARGIN) * 10 / (SIZE * 6)).unwrap_or(80);
         let lines = caption::lines(scene);
         Self {
@@ -61,6 +65,7 @@ impl Below {
     /// Height of the whole picture.
     pub(super) fn bottom(&self) -> i32 {
         let lines = i32::try_from(self.signs.len() + self.lines.len()).unwrap_or(0);
+        // Two lines more: one above, half of one between signs and caption, half of one below.
         self.at.y + LINE * (lines + 2)
     }
 
@@ -89,6 +94,7 @@ impl Below {
 fn wrapped(line: &str, letters: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in line.split(' ') {
+        // With the blank between.
         let needed = |last: &String| last.chars().count() + 1 + word.chars().count();
         match lines.last_mut() {
             Some(last) if last.is_empty() => last.push_str(word),
@@ -117,6 +123,7 @@ fn signs(scene: &Scene, layout: &Layout) -> Vec<(Sign, String)> {
             words.to_owned(),
         ));
     }
+    // Numbers beside switches are left out where there is no room, and so is their explanation.
     let has_hosts = |hosts: usize| hosts > 0;
     let mut switches = scene
         .places
@@ -130,6 +137,7 @@ fn signs(scene: &Scene, layout: &Layout) -> Vec<(Sign, String)> {
     if layout.room.letters.is_some() && scene.links.iter().any(|link| is_bundle(&link.state)) {
         signs.push((Sign::Words("\u{d7}2, .."), "parallel cables".to_owned()));
     }
+    // Arrows as characters: drawn ones would have to be told apart from those on paths.
     if let Some(axis) = layout.view.through
         && has_slants(scene, axis)
     {
@@ -178,6 +186,7 @@ impl Sign {
                     ("stroke-dasharray", dashes),
                 ],
             ),
+            // Without a title: there is no switch to tell of.
             Self::Letter(letter) => switches::mark(xml, middle, 5, *letter, ""),
             Self::Empty => switches::empty(xml, middle, 6, Coordinate([0; 3])),
             Self::Words(words) => xml.words(
@@ -231,6 +240,7 @@ fn of_paths(scene: &Scene, layout: &Layout) -> Vec<(Sign, String)> {
         signs.push((Sign::Letter('I'), words));
     }
     let hops = scene.paths.iter().flat_map(|path| &path.hops);
+    // Sorted, each once.
     let vls: BTreeSet<u8> = hops.map(|hop| hop.vl).collect();
     for vl in vls {
         let labels = match layout.room.hop_label {

@@ -3,6 +3,13 @@
 //! Small pictures have an element with a title for each link. Large ones (no room for letters) have
 //! one element for all plain links: a torus of thousands would else be megabytes, and nobody points
 //! at a link of 24 pixels.
+//!
+//! The steps of load are equal parts of the most that a link has. With 12 paths at most and five
+//! steps:
+//!
+//! ```text
+//! 1-3   4-5   6-8   9-10   11-12
+//! ```
 
 use std::fmt::Write;
 
@@ -43,6 +50,7 @@ fn plain(xml: &mut Xml, scene: &Scene, layout: &Layout) {
             ("fill", &"none"),
         ],
     );
+    // Links to other planes are everywhere, and slanted stubs at every switch would hide the rest.
     let on_paper = wired(scene).filter(|(link, _)| Some(link.id.axis) != layout.view.through);
     if layout.room.letters.is_some() {
         for (link, cables) in on_paper {
@@ -85,6 +93,7 @@ pub(super) fn data(segments: &[Segment]) -> String {
 
 /// Also those to other planes, as slanted stubs at both ends.
 fn missing(xml: &mut Xml, scene: &Scene, layout: &Layout) {
+    // Short links take short dashes, or a missing one looks like a plain one.
     let dashes = match layout.room.letters {
         Some(_) => "5 4",
         None => "3 2",
@@ -118,6 +127,8 @@ fn counts(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     for (link, cables) in on_paper.filter(|(_, cables)| cables.len() > 1) {
         // Of two stubs the one at coordinate 0: nothing else stands there.
         if let Some(segment) = layout.segments(link.id).last() {
+            // Below a level link, at the right of an upright one: names of switches stand above at
+            // their right.
             let is_level = segment.heading().1 == 0;
             let away = if is_level {
                 (-6, size + 8)
@@ -138,6 +149,7 @@ fn loaded(xml: &mut Xml, scene: &Scene, layout: &Layout, load: &Load) {
     xml.open("g", &[("fill", &"none")]);
     for (link, cables) in wired(scene) {
         let paths = load.per_cable(link.id, cables.len());
+        // None is no load: the plain line shows.
         let Some((colour, width)) = scale.step(paths).and_then(|step| colours::LOAD.get(step))
         else {
             continue;
@@ -181,6 +193,7 @@ impl Scale {
     /// Of 12 paths where 12 are the most: step 4 of 0 to 4; of 1: step 0.
     fn step(&self, paths: u32) -> Option<usize> {
         let steps = u64::try_from(colours::LOAD.len()).unwrap_or(1);
+        // One less, so that the most falls into the last step and not behind it.
         let paths = u64::from(paths.checked_sub(1)?);
         usize::try_from(paths * steps / u64::from(self.most.max(1))).ok()
     }
@@ -226,6 +239,7 @@ pub(super) fn datelines(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     );
     for plane in view.planes() {
         let (low, high) = (layout.origin(plane), layout.far_corner(plane));
+        // Beyond the outermost switches, so that the dateline runs past all rings.
         let (off, over) = (layout.dateline(), layout.dateline() * 3 / 4);
         let mut line = |from: (i32, i32), to: (i32, i32), axis| {
             let ends = [from, to].map(|(x, y)| super::Point { x, y });

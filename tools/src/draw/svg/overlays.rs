@@ -2,6 +2,9 @@
 //!
 //! Both follow links, so their lines are those of the layout; arrows say which way, colours which
 //! VL, and labels say SL and VL where there is room.
+//!
+//! A hop over the link that closes a ring is two stubs: one leaves the picture with its arrow at
+//! the end in the open, the other comes in and ends at a switch.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -34,6 +37,7 @@ pub(super) fn tree(xml: &mut Xml, scene: &Scene, layout: &Layout) {
         let (from, to) = (step.from, step.to(scene.shape));
         let title = format!("branch from {from} to {to}");
         xml.titled("path", &[("d", &data(&segments))], &title);
+        // A stub does not show where it leads, so it gets an arrow.
         if Some(step.direction.axis) == layout.view.through
             && let Some(segment) = segments.first()
         {
@@ -76,6 +80,7 @@ fn draw_hop(xml: &mut Xml, scene: &Scene, layout: &Layout, path: &Path, hop: &Ho
     );
     for (nth, segment) in segments.iter().enumerate() {
         // A stub that leaves ends in the open, anything else at a switch.
+        // The first of two leaves the plane or the ring, the second arrives.
         let is_leaving = segments.len() > 1 && nth == 0;
         let back = if is_leaving { 0 } else { layout.room.dot };
         let (x, y) = segment.heading();
@@ -141,6 +146,7 @@ pub(super) fn hop_labels(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     xml.open("g", &[("text-anchor", &"middle"), ("font-weight", &"bold")]);
     for path in &scene.paths {
         for hop in &path.hops {
+            // Counted per link and not per path: labels of both directions share its middle.
             let nth = taken.entry(hop.step.link(scene.shape)).or_default();
             hop_label(xml, layout, path, hop, *nth);
             *nth += 1;
@@ -156,6 +162,7 @@ fn hop_label(xml: &mut Xml, layout: &Layout, path: &Path, hop: &Hop, nth: i32) {
         HopLabel::Short => (format!("{}/{}", sl(path), hop.vl), 24, 8),
         HopLabel::None => return,
     };
+    // Half a letter above and below.
     let height = size + 5;
     let Some(place) = label_place(layout, hop.step, width) else {
         return;
@@ -198,6 +205,7 @@ fn label_place(layout: &Layout, step: Step, width: i32) -> Option<Point> {
         return Some(first.middle());
     }
     Some(match first.heading() {
+        // A stub across is as long as its label is wide, so the label begins beside the switch.
         (x, 0) => first.from.moved((x * (layout.room.dot + 4 + width / 2), 0)),
         (x, y) => first.to.moved((x * 4, y * 4)),
     })

@@ -2,6 +2,9 @@
 //!
 //! Signs are letters in black circles: R root of the tree, I turn against the dimension order, S
 //! source, D destination; a place without a switch is a circle that is crossed out.
+//!
+//! Whether names fit is judged by the longest: one that runs into the next switch would be read as
+//! that one's.
 
 use std::collections::HashMap;
 
@@ -40,8 +43,10 @@ pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 /// A later sign replaces an earlier one at the same switch.
 fn marks(scene: &Scene) -> HashMap<Coordinate, char> {
     let mut marks = HashMap::new();
+    // In this order the ends of paths have the last word.
     marks.extend(scene.tree.iter().map(|tree| (tree.root, 'R')));
     marks.extend(scene.turns().map(|at| (at, 'I')));
+    // A path that there is not has ends, but nothing is drawn between them.
     for path in scene.paths.iter().filter(|path| path.sl.is_ok()) {
         marks.extend(path.from.at.map(|at| (at, 'S')));
         marks.extend(path.to.at.map(|at| (at, 'D')));
@@ -115,6 +120,7 @@ pub(super) fn mark(xml: &mut Xml, at: Point, dot: i32, letter: char, title: &str
 /// Names in one pass and numbers in another, as their sizes differ.
 fn beside(xml: &mut Xml, scene: &Scene, layout: &Layout, size: i32) {
     let away = layout.room.dot + 3;
+    // One look at all names decides for all.
     let names = Names::of(scene, layout, size);
     let named = scene.places.iter().filter_map(|place| {
         let at = layout.point(place.at).moved((away, -away - 1));
@@ -134,6 +140,7 @@ fn beside(xml: &mut Xml, scene: &Scene, layout: &Layout, size: i32) {
 fn words(xml: &mut Xml, words: impl Iterator<Item = (Point, String)>, size: i32, colour: &str) {
     let words: Vec<_> = words.collect();
     let border = "3";
+    // Two groups over the same words.
     for (stroke, fill) in [(colours::PAPER, colours::PAPER), ("none", colour)] {
         xml.open(
             "g",
