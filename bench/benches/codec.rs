@@ -1,4 +1,8 @@
 //! What reading requests and writing replies costs, without looking anything up.
+//!
+//! Divides what `answer` takes: reading a request into a query, and making the reply's header, mask
+//! and lengths. Neither looks at a path class or a rule, so that a change that shows here is one of
+//! `sa-wire` or of the parsers.
 
 #![allow(
     clippy::expect_used,
@@ -38,6 +42,7 @@ fn requests(snapshot: &Snapshot, workload: Workload) -> Vec<Slot> {
     drawn.collect()
 }
 
+/// Replies are written over requests of the pool, which is copied before each time.
 fn codecs(criterion: &mut Criterion) {
     let model = torus_model([8; 3], 2).expect("fits the LIDs");
     let snapshot = Builder::build(&model).expect("builds");

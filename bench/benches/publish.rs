@@ -2,6 +2,11 @@
 //! service, and those who build it. 24x24x24 torus, two hosts per switch.
 //!
 //! Prints one line per figure. Instructions are counted by valgrind where that is installed.
+//!
+//! A worker that takes up a new snapshot touches other memory from then on: its tables are cold.
+//! What that costs one batch is the difference between two medians, timed in turn on the same
+//! thread while another one publishes. The store alone is timed with a type that has nothing to
+//! touch.
 
 #![allow(
     clippy::expect_used,

@@ -23,6 +23,8 @@ impl Latency {
     }
 
     /// Counts one.
+    ///
+    /// Cost: some nanoseconds and no allocation.
     pub fn record(&mut self, time: Duration) {
         let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(LONGEST);
         // Within bounds by construction; a saturated value is still the longest.

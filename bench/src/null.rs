@@ -55,6 +55,8 @@ fn null_record(slot: &mut Slot) {
 
 /// The same requests with the replies that the null record gives, when the n-th request has the
 /// transaction id n.
+///
+/// Replies of the null record depend on the request, so a mix-up of slots shows as a wrong one.
 pub fn null_pool(pool: &Pool) -> Pool {
     let expected = (0..pool.requests.len()).map(|index| {
         let mut slot = Slot::EMPTY;

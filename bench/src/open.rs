@@ -84,6 +84,8 @@ impl<'a> OpenLoop<'a> {
     }
 
     /// Sends for `duration`; the first tenth warms up and is not counted.
+    ///
+    /// Ends with the last reply, or when four times the duration and the patience are over.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

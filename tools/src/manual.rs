@@ -71,6 +71,7 @@ pub(crate) fn manual(verb: &Manual) -> Outcome {
     // Fills in what clap adds only when it parses: full names of subcommands, and options that go
     // down.
     command.build();
+    // `sapphire.1` is written last by that walk, after the pages of its verbs.
     pages(&folder, &command)?;
     let page = Man::new(Program::Sapphired.command()).section("8");
     or_fail(folder.write_with("sapphired.8", Readers::All, |out| page.render(out)))

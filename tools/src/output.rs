@@ -111,6 +111,7 @@ pub(crate) fn is_answered() -> bool {
 /// Has a stream of bytes or lines written, which ends early when nobody reads it.
 /// Errors: those of the work that are not standard output's.
 pub(crate) fn stream(work: impl FnOnce(&mut Stream) -> io::Result<()>) -> Outcome {
+    // Locked for the whole stream: lines of others would fall into the middle of one.
     let mut stream = BufWriter::new(Watched(io::stdout().lock()));
     match work(&mut stream).and_then(|()| stream.flush()) {
         // Told at the end.
@@ -149,6 +150,7 @@ impl Write for Watched {
 /// Notes a fault of the stream. An interrupted write is none: `write_all` tries again.
 fn noted<T>(result: io::Result<T>) -> io::Result<T> {
     match result {
+        // A signal came in between: nothing is lost.
         Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
         Err(error) => {
             let kind = error.kind();
@@ -163,6 +165,8 @@ fn noted<T>(result: io::Result<T>) -> io::Result<T> {
 fn note(result: io::Result<()>) {
     if let Err(error) = result {
         let fault = match error.kind() {
+            // Rust's runtime ignores SIGPIPE, so that a closed pipe is an error of the write and
+            // not a death.
             ErrorKind::BrokenPipe => Fault::Closed,
             _ => Fault::Failed(error),
         };

@@ -64,6 +64,7 @@ fn number<T: TryFrom<u64>>(text: &str) -> Result<T, Wrong> {
 /// A refusal is printed before it is returned, so that with `--json` the status stands in the
 /// document itself and not only in the exit status.
 fn told<T: Document>(answer: &T, status: Status, as_json: bool, text: impl FnOnce()) -> Outcome {
+    // The status of a table without records is OK: an empty answer is an answer.
     let refused = (status != Status::OK)
         .then(|| Failure::failed(format!("the SA refuses the request: status {status}")));
     if as_json {

@@ -66,6 +66,7 @@ fn transport(via: &str) -> Outcome<SaTransport> {
 /// NoSm has words of its own: it is the one case that an option mends.
 fn unanswered(error: AskError) -> Failure {
     match error {
+        // The SM writes its LID into the port when it has configured it.
         AskError::NoSm => unreachable("the port knows no SM yet; give --sa-lid"),
         other => unreachable(other),
     }

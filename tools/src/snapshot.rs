@@ -126,6 +126,8 @@ fn each(files: &Files, print: impl Fn(&str, &SnapshotInfo)) -> Outcome {
     for file in &files.files {
         let opened = open_snapshot(file);
         let info = opened
+            // With --json a file that is damaged has its own line, after those of the files before
+            // it.
             .map_err(|failure| json::line_failed(files.json, failure))?
             .info();
         let path = file.display().to_string();

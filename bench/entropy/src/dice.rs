@@ -5,6 +5,8 @@
 //! is a good one, so that each table of figures and each trial can have its own.
 
 /// Numbers that look random, the same for the same seed on every machine: SplitMix64.
+///
+/// Copies go on alike: whoever wants two sequences takes two seeds.
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 

@@ -31,6 +31,8 @@ pub enum Pattern {
 
 impl Pattern {
     /// Pairs that connect: the active side first. Shape: indices of hosts, never equal.
+    ///
+    /// Lazily: all-to-all of 65,536 hosts has two thousand million pairs.
     pub fn pairs(self, hosts: u32) -> Box<dyn Iterator<Item = (u32, u32)>> {
         let others = 1..hosts;
         match self {

@@ -113,6 +113,8 @@ impl Tier {
 }
 
 /// One run of a job.
+///
+/// Made anew for each trial, so that nothing is left of the one before.
 struct Trial<'a> {
     job: &'a Job,
     fabric: &'a Fabric,
@@ -178,6 +180,7 @@ impl<'a> Trial<'a> {
         }
     }
 
+    /// One pass over all connections; `tell` hears of every label, for whoever makes a plan.
     fn run(
         &mut self,
         dice: &mut Dice,
@@ -285,6 +288,7 @@ impl<'a> Trial<'a> {
         }
     }
 
+    /// One or both: loads count each direction for itself.
     fn directions(&self, (from, to): (u32, u32)) -> impl Iterator<Item = (u32, u32)> + use<> {
         let back = self.job.pattern.is_both_ways().then_some((to, from));
         [Some((from, to)), back].into_iter().flatten()

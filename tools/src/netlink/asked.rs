@@ -114,6 +114,7 @@ impl Resolver for Grants {
 /// `3` in the call of `read_answer` is the number of records that a kernel keeps at most for a path
 /// and its alternatives.
 fn outcome(asked: Option<&Asked>, replies: &Replies) -> &'static str {
+    // What cannot be read as a message is silence to a kernel.
     let Some(Ok(reply)) = Messages::new(replies.as_bytes()).next() else {
         return "ignore";
     };

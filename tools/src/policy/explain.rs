@@ -18,6 +18,7 @@ pub(crate) struct Explain {
 }
 
 pub(crate) fn run(verb: &Explain) -> Outcome {
+    // clap cannot demand it: in the other verbs the same option may be left out.
     let inputs = verb.file.inputs().ok_or_else(|| {
         Failure::usage(String::from(
             "which rule decides depends on the ports: give --fabric",

@@ -21,6 +21,7 @@ pub(super) fn lacks(directory: &Path, estimate: &Estimate) -> Option<String> {
     let total = estimate.total();
     let free = export::free_space(directory);
     let why = match free {
+        // It is an estimate: --force is for whoever knows better.
         Some(free) if total > free => format!("only {} are free there", in_words(free)),
         _ if total > MOST => format!("more than {} are not written unasked", in_words(MOST)),
         _ => return None,

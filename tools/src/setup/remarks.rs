@@ -17,6 +17,7 @@ use crate::failure::{Failure, Outcome};
 
 /// What was said on reading the inputs, without what [`of_scopes`] says.
 pub(super) fn of_others(said: &[Remark], policy: Option<&Policy>, file: &Path) -> Vec<Remark> {
+    // Without a policy no scope was spoken of.
     let Some(policy) = policy else {
         return said.to_vec();
     };

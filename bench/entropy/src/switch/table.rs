@@ -21,6 +21,8 @@ use thiserror::Error;
 ///
 /// Another pair of hosts is taken to flip bits of the same values, which is so for every linear
 /// hash.
+///
+/// Shape: 16,384 values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortTable {
     /// By port, from the first.
@@ -28,6 +30,8 @@ pub struct PortTable {
 }
 
 /// What is wrong with a table.
+///
+/// Line and column count from 1, as editors do.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TableError {

@@ -170,6 +170,8 @@ fn counts(spec: &Spec) -> Result<Counted, Box<dyn Error>> {
 }
 
 /// A directory that goes away, unless the environment names one to keep.
+///
+/// One per case: files of several megabytes do not pile up.
 struct Scratch {
     path: PathBuf,
     is_kept: bool,

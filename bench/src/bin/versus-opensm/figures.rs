@@ -8,6 +8,8 @@ use crate::cpu::Cpu;
 use crate::side::Taken;
 
 /// What one load on one side gave.
+///
+/// Figures per answer and not per request: what timed out was not served.
 #[derive(Debug, Clone)]
 pub(crate) struct Sample {
     /// Units: answers per second.

@@ -65,6 +65,7 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> Outcome {
     let interrupted = Arc::new(AtomicBool::new(false));
+    // Before anything is started: an interrupt in between would leave processes behind.
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))
             .map_err(|error| Failure::Failed(format!("cannot set up signal handling: {error}")))?;

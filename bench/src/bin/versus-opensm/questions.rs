@@ -31,6 +31,8 @@ pub(crate) struct Questions {
 }
 
 /// Requests of one workload.
+///
+/// Made once, and asked round and round by both sides.
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) workload: Workload,

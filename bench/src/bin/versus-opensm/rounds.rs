@@ -19,6 +19,8 @@ use crate::questions::{Differences, Pool, Questions};
 use crate::side::{Pair, Who};
 
 /// All rounds of one kind of load.
+///
+/// Grows by a sample per side and round.
 #[derive(Debug)]
 pub(crate) struct Cell {
     pub(crate) workload: &'static str,

@@ -56,6 +56,8 @@ impl Who {
 }
 
 /// Both.
+///
+/// Alive for the whole run; dropping it ends every process.
 pub(crate) struct Pair {
     sides: [Side; 2],
 }
