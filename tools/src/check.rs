@@ -99,6 +99,7 @@ struct Findings {
     everywhere: Option<Option<CreditLoop>>,
 }
 
+/// Errors: those of reading; a problem, after the report (exit 3).
 pub(crate) fn run(verb: &Check) -> Outcome {
     let findings = find(verb)?;
     report::print(verb, &findings)?;

@@ -139,6 +139,7 @@ struct Ours {
     sm: Option<Lid>,
 }
 
+/// Asks until all pairs are through or nobody seems to be there. Errors: see the chapter above.
 pub(crate) fn run(verb: &Compare) -> Outcome {
     let ours = verb.ours()?;
     let mut client = reach::open(&verb.sa, verb.sa_lid, verb.patience())?;
@@ -231,6 +232,7 @@ impl Compare {
         }
     }
 
+    /// A difference as soon as it is found.
     fn print(&self, difference: &Difference) -> Outcome {
         match self.json {
             true => json::print(difference),

@@ -55,6 +55,7 @@ pub(crate) fn run(verb: &Compile) -> Outcome {
     }
 }
 
+/// One line: the file, and the pipeline's own summary.
 fn print(verb: &Compile, compiled: &Compiled) -> Outcome {
     outln!("{}: {}", verb.output.display(), compiled.summary());
     Ok(())
@@ -64,9 +65,11 @@ fn print(verb: &Compile, compiled: &Compiled) -> Outcome {
 /// Most of it is read from the snapshot and not from the inputs, so it is what a server would find.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
+    /// Where it was written to.
     file: String,
     /// The name on the command line, as `torus-2qos`.
     engine: String,
+    /// In the snapshot, like `hosts`: what failed or was never reached is not in it.
     switches: usize,
     hosts: usize,
     /// None when no policy is in force.
@@ -75,6 +78,7 @@ struct Report<'a> {
     path_classes: usize,
     /// How pairs find their class: ADR 0002.
     encoding: &'a str,
+    /// Of the file as well.
     snapshot_bytes: usize,
     /// 16 hex digits.
     digest: String,
@@ -86,8 +90,11 @@ struct Report<'a> {
     management_cycle: bool,
     /// By wall time, like the three below.
     read_ms: f64,
+    /// The engine.
     route_ms: f64,
+    /// The proof.
     check_ms: f64,
+    /// From model to verified bytes.
     build_ms: f64,
 }
 

@@ -186,6 +186,7 @@ fn spec(verb: &Torus) -> TorusSpec {
 /// Made from the plan and not from the files, so tests can hold the files against it.
 #[derive(Debug, Serialize)]
 struct Topo<'a> {
+    /// Along x, y, z; 1 for an axis that is not there.
     size: [u8; 3],
     /// Axes that are no rings.
     mesh: Vec<bool>,
@@ -218,6 +219,7 @@ struct TopoHost<'a> {
 }
 
 impl<'a> Topo<'a> {
+    /// Borrows names from the plan; cost: one pass.
     fn new(plan: &'a TorusPlan) -> Self {
         let name = |[x, y, z]: Coordinate| format!("S{x}_{y}_{z}");
         let spec = &plan.spec;

@@ -37,9 +37,11 @@ pub(crate) trait Document: Serialize {
 /// Flattened, so a program sees one flat object; the order of fields is that of the type.
 #[derive(Serialize)]
 struct Marked<'a, T> {
+    /// First, so that it is read first.
     schema: &'static str,
     #[serde(flatten)]
     document: &'a T,
+    /// Missing where the verb succeeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ErrorReport<'a>>,
 }

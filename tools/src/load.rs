@@ -214,6 +214,7 @@ fn void(report: &LiveReport) -> Outcome {
 }
 
 impl Load {
+    /// Of a request of the load.
     fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout)
     }

@@ -31,12 +31,18 @@ use crate::json::{self, Document};
 /// A figure for each repetition; counts are over all of them.
 #[derive(Default)]
 struct Measured {
+    /// Until the last reply, by wall time.
     seconds: Figures,
+    /// Queries by that time.
     mqps: Figures,
+    /// CPU time of the worker, without the turns in which it found nothing.
     ns_per_query: Figures,
+    /// The same with them.
     ns_with_waiting: Figures,
     wrong: u64,
+    /// Queries that no reply came to.
     lost: u64,
+    /// Of the client's core, before and after.
     pauses: PauseFloor,
 }
 
@@ -120,12 +126,15 @@ struct Line<'a> {
     workload: &'static str,
     /// `lid` or `gid`.
     by: &'static str,
+    /// Hosts of the fabric that take part.
     nodes: u32,
     /// On each node.
     processes: u32,
     /// In one repetition.
     queries: u64,
+    /// Of the policy in the snapshot; 0 without one.
     rules: u32,
+    /// Queries that the client hands over at once.
     batch: u16,
     /// Until the last reply.
     total_seconds: f64,
@@ -144,6 +153,7 @@ struct Line<'a> {
     switches: usize,
     snapshot_bytes: usize,
     pauses: Pauses,
+    /// By which it can be measured again.
     command: String,
     machine: Machine,
 }

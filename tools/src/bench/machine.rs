@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 /// Part of every line of results; read back when the page is rendered.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Machine {
+    /// The model's name.
     pub(super) cpu: Option<String>,
     /// At the moment of asking: processors change it all the time.
     mhz: Option<f64>,
@@ -30,8 +31,10 @@ pub(super) struct Machine {
     pub(super) pinned: Vec<usize>,
     /// As the kernel writes it, such as `32K`.
     pub(super) l1d: Option<String>,
+    /// Of CPU 0, like the others.
     pub(super) l2: Option<String>,
     pub(super) l3: Option<String>,
+    /// The release, as `uname -r` has it.
     pub(super) kernel: Option<String>,
     /// The setting, not whether any were had.
     pub(super) huge_pages: Option<String>,
@@ -42,6 +45,7 @@ pub(super) struct Machine {
     pub(super) load: Option<f64>,
     /// Of the crate.
     version: String,
+    /// Twelve digits, and `+` where files were changed.
     pub(super) commit: Option<String>,
     /// False for a debug build, whose figures mean nothing.
     pub(super) optimised: bool,

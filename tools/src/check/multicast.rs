@@ -169,16 +169,19 @@ pub(super) struct Multicast {
     pub(super) faults: Vec<Fault>,
     /// Ordered pairs of members of one group.
     pub(super) pairs: u64,
+    /// Those of `pairs` that no table connects.
     pub(super) unreached: u64,
 }
 
 /// What is wrong with one table.
 pub(super) struct Fault {
+    /// Whose table it is.
     pub(super) mlid: Mlid,
     /// Switches and ports around which a packet runs without end.
     pub(super) cycle: Vec<(SwitchIx, u8)>,
     /// Switches that get one packet by two ways.
     pub(super) twice: Vec<SwitchIx>,
+    /// Ordered pairs of its members.
     pub(super) unreached: u64,
     /// Some of these.
     pub(super) listed: Vec<(EndPortIx, EndPortIx)>,

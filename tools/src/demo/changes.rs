@@ -57,6 +57,7 @@ pub(super) struct Changes {
 /// What a failure showed.
 /// What people are told about one change, and what the verdict is made from.
 pub(super) struct Failed {
+    /// For people: which cable or switch.
     pub(super) what: String,
     /// Of the compilation that served, which went on from the routes before.
     pub(super) timings: Timings,
@@ -72,6 +73,7 @@ pub(super) struct Failed {
     pub(super) pairs_left: u64,
     /// Requests of the pool that got a path before and get none now.
     pub(super) requests_without: usize,
+    /// Replies, lost ones and wrong ones, of this generation.
     pub(super) seen: Seen,
 }
 
@@ -94,6 +96,7 @@ pub(super) fn run(
         let mut live = Live {
             publisher,
             stats,
+            /// Shared with the client, which judges replies by it.
             generations: &generations,
             each,
         };

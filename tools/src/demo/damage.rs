@@ -117,6 +117,7 @@ fn switch(plan: &TorusPlan) -> Outcome<(String, String)> {
     Ok((format!("switch {name}"), name))
 }
 
+/// The switch at a place. Errors: there is none.
 fn name(plan: &TorusPlan, at: Coordinate) -> Outcome<String> {
     let mut switches = plan.switches.iter();
     let switch = switches.find(|switch| switch.coordinate == at);

@@ -29,6 +29,7 @@ pub(super) const BATCH: usize = 32;
 /// What a workload showed.
 /// Shown as soon as it is there, and kept for the totals.
 pub(super) struct Workload {
+    /// As people see it, such as `GID-GID`.
     pub(super) name: &'static str,
     /// For `--seconds`.
     pub(super) closed: ClosedReport,
@@ -44,11 +45,14 @@ pub(super) struct Workload {
 /// What all of it showed.
 /// The sums are over workloads and changes, closed loops and open ones.
 pub(super) struct Results {
+    /// In the order in which they ran.
     pub(super) workloads: Vec<Workload>,
     pub(super) changes: Changes,
     /// What this machine does to a thread by itself, measured before any load.
     pub(super) floor: PauseFloor,
+    /// All that were sent.
     pub(super) queries: u64,
+    /// Those without a reply in time.
     pub(super) lost: u64,
     /// Replies that are not the expected bytes.
     pub(super) wrong: u64,

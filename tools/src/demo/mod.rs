@@ -48,6 +48,8 @@ pub(crate) struct Demo {
     json: bool,
 }
 
+/// Errors: wrong options; a state that does not compile; replies lost or wrong, told after all has
+/// been shown.
 pub(crate) fn run(verb: &Demo) -> Outcome {
     if !(0.1..=3600.0).contains(&verb.seconds) {
         return Err(Failure::usage("--seconds: expected 0.1 to 3600".to_owned()));
@@ -63,6 +65,8 @@ pub(crate) fn run(verb: &Demo) -> Outcome {
     judge(&results)
 }
 
+/// What the run has to keep: no reply lost or wrong, and of wired pairs no path lost and no SL
+/// changed.
 fn judge(results: &load::Results) -> Outcome {
     let (lost, wrong) = (results.lost, results.wrong);
     if lost + wrong > 0 {

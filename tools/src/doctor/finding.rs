@@ -15,6 +15,7 @@ pub(super) struct Finding {
     /// What it is about, in a word.
     /// Such as `modules`, `nodes`, `ports`; programs may group by it.
     pub(super) about: &'static str,
+    /// For programs the one field to look at.
     pub(super) verdict: Verdict,
     /// In a sentence.
     /// With the names and numbers that were found, so that a log of it can be read elsewhere.

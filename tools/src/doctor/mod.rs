@@ -60,6 +60,7 @@ pub(crate) struct Doctor {
     json: bool,
 }
 
+/// Prints every finding, then how many are bad. Errors: exit 3 for problems.
 pub(crate) fn run(verb: &Doctor) -> Outcome {
     let findings = look(verb);
     for finding in &findings {

@@ -45,6 +45,7 @@ pub(super) fn has_sm(machine: &Machine) -> bool {
 
 /// As the files say at one moment.
 struct Port {
+    /// Device and number, for people.
     name: String,
     /// Such as `ACTIVE`.
     /// Empty where the file is missing.

@@ -52,6 +52,7 @@ pub(crate) struct Room {
     slant: i32,
     /// From the outermost columns to the labels of the rows.
     reach: i32,
+    /// What there is room for beside a hop.
     pub(crate) hop_label: HopLabel,
     /// Length of the arrows on paths.
     pub(crate) arrow: i32,

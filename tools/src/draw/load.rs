@@ -106,10 +106,12 @@ struct Work<'a> {
 /// Computed once per switch and destination, followed once per source.
 #[derive(Clone, Copy)]
 struct Way {
+    /// The one that forwards.
     switch: SwitchIx,
     output: u8,
     /// Place in the counts.
     link: usize,
+    /// Which of the link's two directions.
     sign: Sign,
     /// Place of the switch that comes next.
     next: usize,

@@ -65,6 +65,7 @@ pub(crate) struct Draw {
     vl_load: bool,
 }
 
+/// The picture is written also where something in it is wrong; the exit status tells.
 pub(crate) fn run(verb: &Draw) -> Outcome {
     // A picture in the middle of the other would be of no use to anybody.
     if verb.text && is_standard_output(verb) {
@@ -164,6 +165,7 @@ impl Routed {
     }
 }
 
+/// Warnings of reading are told before routing, which may fail.
 fn route(inputs: &Inputs) -> Result<Routed, PipelineError> {
     let sources = pipeline::read(inputs)?;
     warn(&sources.warnings);
@@ -230,6 +232,7 @@ fn draw_refused(verb: &Draw, refused: &pipeline::Refused) -> Outcome<Drawing> {
     })
 }
 
+/// Also for the tests, which refuse fabrics on purpose.
 fn refused_scene(topology: &Topology, torus: &Torus) -> Scene {
     Scene {
         // The caption says so in its first line.
@@ -238,6 +241,7 @@ fn refused_scene(topology: &Topology, torus: &Torus) -> Scene {
     }
 }
 
+/// Whoever asked for paths is told why there are none.
 fn refused_note(verb: &Draw) -> &'static str {
     if verb.path.is_empty() && !verb.multicast && !verb.vl_load {
         "the picture shows where the switches are and what is missing"
@@ -246,6 +250,7 @@ fn refused_note(verb: &Draw) -> &'static str {
     }
 }
 
+/// `-` is no file's name here; `./-` is.
 fn is_standard_output(verb: &Draw) -> bool {
     verb.output.as_deref() == Some(std::path::Path::new("-"))
 }

@@ -40,7 +40,9 @@ pub(crate) struct Path {
 /// Hosts of one switch have the same place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct End {
+    /// Printable, with the port where the node has several.
     pub(crate) name: String,
+    /// The base LID.
     pub(crate) lid: Lid,
     /// Place of its switch; none outside the torus.
     pub(crate) at: Option<Coordinate>,
@@ -50,6 +52,7 @@ pub(crate) struct End {
 /// Hops from and to hosts are not drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hop {
+    /// From which place, in which direction.
     pub(crate) step: Step,
     /// On the link of this hop.
     pub(crate) vl: u8,

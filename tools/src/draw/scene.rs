@@ -23,6 +23,7 @@ use super::path::Path;
 /// A torus with its damage, and what is shown on it.
 #[derive(Debug)]
 pub(crate) struct Scene {
+    /// Radix of each axis, and which are open.
     pub(crate) shape: Shape,
     /// Shape: [`Shape::places`], in the order of [`Shape::place`].
     pub(crate) places: Vec<Place>,
@@ -35,7 +36,9 @@ pub(crate) struct Scene {
     pub(crate) is_refused: bool,
     /// Those that were asked for, also those that there are not.
     pub(crate) paths: Vec<Path>,
+    /// None where it was not asked for, or the engine makes none.
     pub(crate) tree: Option<Tree>,
+    /// None where it was not asked for.
     pub(crate) load: Option<Load>,
 }
 
@@ -54,6 +57,7 @@ pub(crate) struct Placed {
     /// Printable.
     /// The node description; see [`printable`].
     pub(crate) name: String,
+    /// In hexadecimal, as tables have it.
     pub(crate) guid: String,
     /// CA and router ports plugged into it.
     pub(crate) hosts: usize,
@@ -63,6 +67,7 @@ pub(crate) struct Placed {
 /// A link that closes a ring begins at the last position and ends at 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct LinkId {
+    /// Its end in the minus direction.
     pub(crate) low: Coordinate,
     pub(crate) axis: Axis,
 }

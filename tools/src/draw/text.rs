@@ -87,8 +87,11 @@ fn shows_through(scene: &Scene) -> bool {
 
 /// Two rows for each row of switches and one more: switches at odd rows, links between.
 struct Canvas {
+    /// Which axes run across and up.
     view: View,
+    /// The one that is drawn.
     plane: u8,
+    /// From the top; all of one length.
     rows: Vec<Vec<char>>,
 }
 
@@ -213,6 +216,7 @@ impl Canvas {
         }
     }
 
+    /// Nothing for a switch on another plane.
     fn switch(&mut self, at: Coordinate, sign: char) {
         if let Some((row, column)) = self.spot(at) {
             self.set(row, column, sign);

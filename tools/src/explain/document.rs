@@ -15,10 +15,12 @@ use crate::services::Asked;
 /// Made by `account`, printed and dropped.
 #[derive(Debug, Serialize)]
 pub(crate) struct Account {
+    /// Who asks, and whose path it is.
     pub(super) source: End,
     pub(super) destination: End,
     /// None where the request names no service id.
     pub(super) service: Option<Asked>,
+    /// `0x0000` with a record.
     pub(super) status: String,
     /// None where the SA refuses.
     pub(super) record: Option<Record>,
@@ -27,6 +29,7 @@ pub(crate) struct Account {
     /// Why there is no record; none where there is one.
     pub(super) no_record: Option<Obstacle>,
     pub(super) engine: Engine,
+    /// By the tables, whether or not the SA gives a record.
     pub(super) hops: Hops,
     /// None for services that ask.
     pub(super) job: Option<Job>,
@@ -44,6 +47,7 @@ pub(super) struct End {
     /// Of the port.
     pub(super) guid: String,
     pub(super) lid: u16,
+    /// The port's P_Key table.
     pub(super) pkeys: Vec<String>,
     /// Its place, as x,y,z; none outside a torus.
     pub(super) torus: Option<String>,
@@ -73,8 +77,10 @@ pub(super) struct Record {
 /// With `earlier_rules` and `later_rules` it covers every rule that has to do with this request.
 #[derive(Debug, Serialize)]
 pub(super) struct Rules {
+    /// None where no file was named.
     pub(super) file: Option<String>,
     pub(super) dialect: &'static str,
+    /// Of the policy, that the source is in.
     pub(super) source_groups: Vec<String>,
     pub(super) destination_groups: Vec<String>,
     /// None for the default level.
@@ -86,6 +92,7 @@ pub(super) struct Rules {
     pub(super) level_line: Option<u32>,
     /// None where the partition's SL stays.
     pub(super) level_sl: Option<u8>,
+    /// In words: SL, MTU and rate limits, and so on.
     pub(super) level_gives: String,
     pub(super) earlier_rules: Vec<Earlier>,
     pub(super) later_rules: Vec<Later>,
@@ -114,6 +121,7 @@ pub(super) struct Later {
 pub(super) struct Obstacle {
     pub(super) step: &'static str,
     pub(super) found: String,
+    /// What to change.
     pub(super) remedy: String,
 }
 
@@ -175,5 +183,6 @@ pub(super) struct Job {
     pub(super) reserved_line: Option<u32>,
     /// One SL does for all pairs.
     pub(super) safe: bool,
+    /// None where the SL is safe.
     pub(super) warning: Option<String>,
 }

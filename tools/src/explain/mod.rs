@@ -102,6 +102,7 @@ fn pkey(text: &str) -> Result<u16, Wrong> {
         .map_err(|_| Wrong::from("a P_Key has 16 bits"))
 }
 
+/// Errors: the fabric cannot be compiled; no such port.
 pub(crate) fn run(verb: &Explain) -> Outcome {
     explain(&verb.fabric.inputs(), &verb.question)
 }
@@ -127,6 +128,7 @@ pub(crate) fn explain(inputs: &Inputs, question: &Question) -> Outcome {
 /// Indices of end ports, not LIDs: with an LMC one port has several, and which of them the policy
 /// gives is part of the answer.
 pub(crate) struct Pair {
+    /// Place among the end ports of the fabric, like `destination`.
     pub(crate) source: usize,
     pub(crate) destination: usize,
     /// What the request names besides.

@@ -26,7 +26,9 @@ use crate::services::{self, Asked};
 /// At most one of the three is there.
 #[derive(Debug, Default)]
 pub(super) struct Named {
+    /// By which rules and clients know it.
     pub(super) service_id: Option<u64>,
+    /// For services that go by their partition.
     pub(super) pkey: Option<u16>,
     /// The name of one that names nothing.
     pub(super) silent: Option<String>,

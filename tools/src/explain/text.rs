@@ -190,7 +190,6 @@ fn print_hops(hops: &Hops) {
     }
 }
 
-/// For what has no name.
 fn text(words: Option<&String>) -> &str {
     words.map_or("-", String::as_str)
 }

@@ -117,6 +117,7 @@ struct Report<'a> {
     switches: usize,
     /// Of CAs and routers.
     ports: usize,
+    /// Cables, not their ends.
     links: usize,
     lmc: u8,
     qos: bool,
@@ -125,6 +126,7 @@ struct Report<'a> {
     /// The SA showed its P_Key tables.
     pkey_tables: bool,
     out: &'a str,
+    /// By name, in the order of writing.
     files: &'a [&'a str],
 }
 

@@ -23,6 +23,7 @@ type Answer = (u16, Vec<PathRecord>);
 /// Knows what was asked, and maybe what must come back.
 /// Up to a million expected answers, made before the load and only read during it.
 pub(super) struct Judge<'a> {
+    /// In the order in which they are sent, again and again.
     asked: &'a [Asked],
     /// Shape: as `asked`, or empty.
     /// None inside where the snapshot is silent.

@@ -39,6 +39,7 @@ pub(super) struct Asked {
     pub(super) slot: Slot,
     pub(super) source: Host,
     pub(super) destination: Host,
+    /// By what the request names its ends.
     workload: Workload,
 }
 
@@ -136,6 +137,7 @@ fn all_nodes() -> [u8; 256] {
     slot.mad
 }
 
+/// With the default GID of its port.
 fn host(lid: Lid, guid: Guid, prefix: u64) -> Option<Host> {
     Some(Host {
         lid,

@@ -54,6 +54,7 @@ const QUANTILES: [(&str, f64); 5] = [
 #[derive(Debug, Serialize)]
 struct Line<'a> {
     r#loop: &'static str,
+    /// `gid` or `lid`.
     workload: &'static str,
     via: &'a str,
     /// None over a ring.
@@ -64,6 +65,7 @@ struct Line<'a> {
     window: Option<u32>,
     /// As asked for.
     seconds: f64,
+    /// Between which pairs were drawn.
     hosts: usize,
     /// Different requests.
     pairs: u32,
@@ -78,6 +80,7 @@ struct Line<'a> {
     late: u64,
     /// Answers by status.
     statuses: Pairs<String, u64>,
+    /// Above 0 the run is void.
     wrong: u64,
     /// Answers were compared with a snapshot's.
     compared: bool,
@@ -88,6 +91,7 @@ struct Line<'a> {
     max_ns: u64,
     /// Behind its time, the latest request of an open loop.
     sent_late_ns: Option<u64>,
+    /// Of the thread that measures, before and after.
     pauses: Pauses,
     p50_ns: u64,
     p90_ns: u64,

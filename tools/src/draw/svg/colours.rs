@@ -3,8 +3,11 @@
 //! Several of the VLs' colours are those of Okabe and Ito, made for all kinds of eyes; the steps of
 //! load differ in width as well as in colour, for prints in grey.
 
+/// The background; also the border around words.
 pub(crate) const PAPER: &str = "#ffffff";
+/// Words that are read first.
 pub(crate) const INK: &str = "#1f2328";
+/// Words that help: axes, counts.
 pub(crate) const SOFT_INK: &str = "#57606a";
 /// Links with nothing on them.
 /// Light, so that what is drawn over them stands out.
@@ -13,6 +16,7 @@ pub(crate) const PLAIN: &str = "#b3bac1";
 pub(crate) const SWITCH: &str = "#57606a";
 /// What failed.
 pub(crate) const MISSING: &str = "#cf222e";
+/// As dark as ink: no VL is black.
 pub(crate) const TREE: &str = "#1f2328";
 pub(crate) const DATELINE: &str = "#8c6d1f";
 

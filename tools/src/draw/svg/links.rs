@@ -171,6 +171,7 @@ fn loaded(xml: &mut Xml, scene: &Scene, layout: &Layout, load: &Load) {
     xml.close();
 }
 
+/// As in titles: lower end first.
 fn ends(link: &Link, shape: Shape) -> String {
     format!("{} to {}", link.id.low, link.id.high(shape))
 }
@@ -178,10 +179,12 @@ fn ends(link: &Link, shape: Shape) -> String {
 /// Equal steps between no load and the most there is.
 /// Relative to the scene: two pictures may only be compared by the numbers in their legends.
 pub(super) struct Scale {
+    /// On one cable, in the busier direction.
     most: u32,
 }
 
 impl Scale {
+    /// Over wired links alone; 0 for a scene without load.
     pub(super) fn of(scene: &Scene, load: &Load) -> Self {
         let all = wired(scene).map(|(link, cables)| load.per_cable(link.id, cables.len()));
         Self {

@@ -168,6 +168,7 @@ enum Names {
 }
 
 impl Names {
+    /// Given names if all fit, else coordinates if these do, else nothing.
     fn of(scene: &Scene, layout: &Layout, size: i32) -> Self {
         let room = layout.room.cell - layout.room.dot - 6;
         let fits = |name: &str| {
