@@ -1,5 +1,21 @@
 //! Replies longer than a MAD over a ring: the worker hands the request to a slow lane on a thread
 //! of its own, which gives the whole reply back beside the ring.
+//!
+//! Tables and MultiPathRecords do not fit a slot. Their way through the daemon is longer, and so is
+//! the measurement's:
+//!
+//! ```text
+//! client --ring--> worker --queue--> slow lane (third thread)
+//! client <--ring-- empty slot          |
+//! client <-------- channel ------------+  the whole reply, with the transaction id
+//! ```
+//!
+//! A request is settled when its reply came by either way: a slot with a reply (a refusal, which is
+//! short) or a message with the whole one. Replies overtake each other, so requests are known by
+//! transaction id, not by order.
+//!
+//! The window is bounded by what the queue to the slow lane holds: more would be dropped, as the
+//! daemon drops them, and would count as lost here.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -29,6 +45,8 @@ pub enum Pace {
 }
 
 /// What was seen.
+///
+/// `ns_per_query` adds two threads; on one core it is what a query costs the machine.
 #[derive(Debug, Clone)]
 pub struct LongReport {
     /// Requests answered.
@@ -47,6 +65,8 @@ pub struct LongReport {
 
 impl LongReport {
     /// Queries per second, by wall time. Units: millions.
+    ///
+    /// Of few and long replies: figures far below 1.
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     pub fn mqps(&self) -> f64 {
         self.queries as f64 / self.elapsed.as_secs_f64().max(1e-9) / 1e6
@@ -67,6 +87,7 @@ impl Line {
         duration: Duration,
     ) -> Result<LongReport, LineError> {
         let before = self.stats().empty;
+        // Before the worker is borrowed by its thread.
         let punts = self.punts();
         let (core, third) = (self.client_core(), self.third_core());
         let stop = AtomicBool::new(false);
@@ -83,6 +104,7 @@ impl Line {
                     asker.map(|asker| asker.run(duration))
                 });
                 let report = asking.join();
+                // After the client has ended: until then it may wait for the slow lane.
                 stop.store(true, Ordering::Relaxed);
                 let slow_cpu = slow_lane.join().map_err(|_| LineError::Panicked)?;
                 let report = report.map_err(|_| LineError::Panicked)?;
@@ -108,6 +130,7 @@ fn serve(
     let mut cpu = Duration::ZERO;
     // Relaxed: nothing else is read through the flag.
     while !stop.load(Ordering::Relaxed) {
+        // Taken before the queue is looked at: a look that finds something belongs to the answer.
         let begun = thread_cpu_time();
         let Some(punted) = punts.pop() else {
             std::thread::yield_now();
@@ -121,12 +144,15 @@ fn serve(
     cpu
 }
 
+/// 0 for a slot without one, which no MAD is.
 fn transaction(slot: &Slot) -> u64 {
     let id = slot.mad.get(8..16).and_then(<[u8]>::first_chunk);
     id.map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
 /// The asking side.
+///
+/// Counts by transaction id: those below `sent` are out or settled.
 struct Asker<'a> {
     client: &'a mut RingClient,
     pool: &'a Pool,
@@ -167,6 +193,7 @@ impl<'a> Asker<'a> {
         })
     }
 
+    /// Ends when all is settled, or when the time is over and the patience after it.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -206,6 +233,7 @@ impl<'a> Asker<'a> {
         self.report
     }
 
+    /// Up to `due` requests in all; fewer where the ring has no room.
     fn send(&mut self, due: u64) {
         let wanted = due.saturating_sub(self.sent);
         let slots = self.client.claim(usize::try_from(wanted).unwrap_or(0));
@@ -220,6 +248,8 @@ impl<'a> Asker<'a> {
         }
     }
 
+    /// Looks at both ways. The slots are released before anything is settled, so that the worker
+    /// can go on.
     fn receive(&mut self) {
         let mut settled: [Option<(u64, bool)>; MOST_IN_FLIGHT] = [None; MOST_IN_FLIGHT];
         let slots = self.client.replies();
@@ -252,6 +282,7 @@ impl<'a> Asker<'a> {
         }
     }
 
+    /// An id that was never sent counts as wrong: something made it up.
     fn settle(&mut self, id: u64, is_right: bool) {
         self.settled += 1;
         self.report.queries += 1;

@@ -29,6 +29,8 @@ pub struct NullLine {
 }
 
 /// What the server did.
+///
+/// Added up over passes; CPU time is the server's thread alone.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Busy {
     queries: u64,
@@ -81,6 +83,8 @@ impl NullLine {
     }
 
     /// Each request of a pool of [`crate::null::null_pool`] once.
+    ///
+    /// Errors: a thread panicked, or the ring failed. A null record that is lost counts as wrong.
     pub(crate) fn pass(&mut self, pool: &Pool, batch: usize) -> Result<Busy, LineError> {
         let generations = Generations::default();
         let (seen, busy) = self.with_server(|client| {
@@ -99,6 +103,8 @@ impl NullLine {
     }
 
     /// Runs `drive` against the server on its core.
+    ///
+    /// Returns what `drive` returned and what the server did meanwhile.
     fn with_server<T>(
         &mut self,
         drive: impl FnOnce(&mut RingClient) -> T,

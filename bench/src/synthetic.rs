@@ -136,6 +136,7 @@ pub fn dense(mut model: Model) -> Model {
         .collect();
     let number = |port: &PortRow| port.switch.and_then(|nth| u16::try_from(nth + 1).ok());
     let numbers = model.ports.iter().map(|port| number(port).unwrap_or(0));
+    // From 1, by switch: row and column of a port in the table.
     let numbers: Vec<u16> = numbers.collect();
     // More than the longest way of a torus, so that classes of slow pairs do not meet the others.
     let longest = radix
@@ -171,6 +172,8 @@ pub fn dense(mut model: Model) -> Model {
 }
 
 /// Links between two switches of a torus.
+///
+/// The shorter way around on each axis, added up.
 fn distance(from: [u8; 3], to: [u8; 3], radix: [u8; 3]) -> usize {
     let axes = from.iter().zip(&to).zip(&radix);
     axes.map(|((from, to), size)| {
@@ -181,6 +184,8 @@ fn distance(from: [u8; 3], to: [u8; 3], radix: [u8; 3]) -> usize {
 }
 
 /// Puts a compiled policy into force.
+///
+/// The snapshot's builder puts it beside the path tables; these do not change.
 pub fn with_policy(mut model: Model, policy: PolicyTables) -> Model {
     model.policy = Some(policy);
     model

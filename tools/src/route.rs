@@ -164,6 +164,8 @@ fn write(
 }
 
 /// What a refused fabric leaves behind: the placement where there is one, and the reasons.
+///
+/// Errors: always, with the engine's reasons; before that, a placement that cannot be written.
 fn refuse(verb: &Route, refused: &pipeline::Refused) -> Outcome {
     let torus = refused.refusal.torus.as_deref();
     if let (Some(directory), Some(torus)) = (&verb.out, torus) {
@@ -174,8 +176,6 @@ fn refuse(verb: &Route, refused: &pipeline::Refused) -> Outcome {
 }
 
 /// The figures of routes.
-///
-/// What `--json` prints; the text has the same figures in the same order.
 #[derive(Debug, Serialize)]
 struct Report {
     engine: String,

@@ -35,6 +35,8 @@ pub(super) fn play(datagram: &[u8]) -> Played {
 }
 
 /// Grants everything, and keeps what it was asked first.
+///
+/// Whether the agent would find a path is not the question here; what it read is.
 #[derive(Debug, Default)]
 struct Grants {
     first: Option<Asked>,
@@ -185,6 +187,7 @@ fn number_of(datagram: &[u8]) -> Parsed {
     }
 }
 
+/// As the corpus writes GIDs: without colons, so that equal ones are equal texts.
 fn digits(gid: Gid) -> String {
     format!("{:032x}", u128::from_be_bytes(gid.0))
 }

@@ -59,6 +59,8 @@ fn ask(kernel: &mut Kernel<Queue>, query: Resolve<'_>, now: Instant) -> Outcome<
 }
 
 /// The queries that the corpus names by number.
+///
+/// Three kinds, as the corpus has no more; each differs in what the kernel may accept as reply.
 fn query(vector: &Vector, kind: u8) -> Outcome<Resolve<'static>> {
     let plain = Resolve {
         seq: 0,

@@ -290,8 +290,6 @@ impl<'a> Changes<'a> {
         )
     }
 
-    /// Both meanings, where they differ: the same rules then decide in another way, which no
-    /// comparison of the text would show.
     fn semantics(&self) -> Option<(Semantics, Semantics)> {
         let both = (self.old.policy.semantics, self.new.policy.semantics);
         (both.0 != both.1).then_some(both)

@@ -35,6 +35,7 @@ pub(crate) struct Mpr {
     components: Components,
 }
 
+/// Errors: more than 11 GIDs; nobody answers; the SA refuses.
 pub(super) fn run(verb: &Mpr) -> Outcome {
     let (mask, record) = request_record(verb)?;
     let names = verb.components.names()?;

@@ -42,6 +42,7 @@ pub(crate) struct SrpTargets {
     all: bool,
 }
 
+/// Errors: the SA does not answer, or none of the targets.
 pub(super) fn run(verb: &SrpTargets) -> Outcome {
     let lids = match verb.lids.as_slice() {
         [] => managed_ports(&verb.way)?,

@@ -199,6 +199,7 @@ impl Shown<'_> {
         }
     }
 
+    /// The text's figures, unrounded.
     fn report(&self) -> Report<'_> {
         let Case {
             job,
@@ -270,6 +271,8 @@ impl Document for Report<'_> {
 }
 
 /// Links of a tier.
+///
+/// From the leaves up, by place in the list.
 #[derive(Debug, Serialize)]
 struct Tier {
     flows_per_switch: f64,
@@ -282,6 +285,8 @@ struct Tier {
 }
 
 /// What other labels would give.
+///
+/// Without figures where no flow leaves its leaf.
 #[derive(Debug, Serialize)]
 struct OfMethod {
     method: String,
@@ -298,6 +303,8 @@ struct OfQps {
 }
 
 /// Of the tier whose busiest link is busiest.
+///
+/// The worst tier decides how long a job takes, so it stands for the whole.
 #[derive(Debug, Serialize)]
 struct Summary {
     used: f64,

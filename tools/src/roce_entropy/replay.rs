@@ -30,6 +30,7 @@ pub(crate) struct Replay {
     file: PathBuf,
 }
 
+/// Format 1; other members of the file are for people.
 #[derive(Debug, Deserialize)]
 struct Vectors {
     format: u32,
@@ -172,6 +173,7 @@ impl Vector {
         })
     }
 
+    /// Errors: one of them is missing.
     fn ports(&self) -> Result<(u16, u16), Wrong> {
         Ok((
             given("src_port", self.src_port)?,
@@ -180,6 +182,8 @@ impl Vector {
     }
 
     /// The first thing that was recorded otherwise.
+    ///
+    /// None where all agree. What was not recorded is not compared.
     fn difference(&self, replayed: &Replayed) -> Option<String> {
         let recorded = [
             ("flow_label", self.flow_label, replayed.flow_label),

@@ -25,6 +25,8 @@ use sa_fabric::options::VlArbEntry;
 use sa_fabric::{NodeIx, PortRef};
 
 /// With the origins of tables where there are scopes.
+///
+/// Writes nothing where no port has tables. Errors: the stream's.
 pub(super) fn write(
     out: &mut impl Write,
     parts: &FabricState,
@@ -79,6 +81,7 @@ struct Mapping {
     first: (NodeIx, SlToVlRow),
 }
 
+/// Cost: a comparison with each group before, which are few.
 fn add_arbitration(groups: &mut Vec<Arbitration>, port: &PortTables) {
     let same = groups.iter_mut().find(|group| {
         group.place == port.place
@@ -100,6 +103,7 @@ fn add_arbitration(groups: &mut Vec<Arbitration>, port: &PortTables) {
     }
 }
 
+/// By table: a switch of 64 ports gives some four thousand rows and two or three groups.
 fn add_mapping(groups: &mut Vec<Mapping>, port: &PortTables, row: &SlToVlRow) {
     let same = groups.iter_mut().find(|group| {
         group.place == port.place && group.source == row.source && group.table == row.table.0
@@ -176,6 +180,7 @@ fn widths(rows: &[Vec<String>]) -> Vec<usize> {
     columns.map(longest).collect()
 }
 
+/// An example per group: the node, and for switches the ports in and out.
 fn write_mappings(
     out: &mut impl Write,
     parts: &FabricState,

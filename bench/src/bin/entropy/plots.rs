@@ -78,6 +78,8 @@ fn band(hash: &HashKind, effort: Effort, dice: &mut Dice) -> Vec<(f64, f64, f64)
 }
 
 /// Entropy of the source port by the CM's destination port.
+///
+/// No draws: all ephemeral ports go through both formulas, for two thousand services.
 fn service_port() -> Picture {
     // Round ones, and one between each two that is not.
     let services = || {
@@ -116,6 +118,7 @@ const WAYS: u32 = 16;
 const FLOWS: [u32; 7] = [4, 8, 16, 32, 64, 128, 256];
 const SERVICE_STEP: u16 = 64;
 
+/// In the order of the legend.
 const CURVES: [(&str, Method); 6] = [
     ("product of QPNs, as shipped", Method::QpnProduct),
     ("CM, 31 S + D, as shipped", Method::CmShipped),

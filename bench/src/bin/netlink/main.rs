@@ -44,6 +44,7 @@ type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
     let arguments = Arguments::parse();
+    // One, some, and more than a datagram of replies holds.
     let windows = arguments
         .window
         .map_or_else(|| vec![1, 16, 128], |window| vec![window]);
@@ -102,6 +103,8 @@ fn service(host: &Host, plan: &Plan) -> Result<Report, Failure> {
 }
 
 /// A load.
+///
+/// The JSON of one load; `cpu` is missing for `service`.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
     schema: &'static str,

@@ -46,6 +46,9 @@ impl Bed<'_> {
     }
 
     /// Attached before OpenSM, it gets what is asked of the SA.
+    ///
+    /// Errors: there is no such program; it ends, or does not attach in time. Ready it is only when
+    /// OpenSM has brought the subnet up, for which the side waits later.
     pub(crate) fn sapphired(&self, options: &Options) -> Outcome<Process> {
         let config = self.directory.join("sapphired.toml");
         fs::write(&config, self.config(options)).map_err(Failure::of(config.display()))?;

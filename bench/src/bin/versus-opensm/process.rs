@@ -70,6 +70,8 @@ impl Process {
     }
 
     /// Errors: it has ended; the message has the end of what it printed.
+    ///
+    /// Twenty lines: enough for a daemon's reason, and not its whole log.
     pub(crate) fn check(&mut self) -> Outcome {
         let name = self.name;
         let ended = self.child.try_wait().map_err(Failure::of(name))?;
@@ -123,6 +125,9 @@ impl Drop for Process {
 }
 
 /// Sends `STOP` or `CONT` to processes. Errors: one of them is gone.
+///
+/// By the shell's `kill`: the standard library can only kill, and these are to be stopped and go
+/// on.
 pub(crate) fn signal(name: &str, ids: &[u32]) -> Outcome {
     let mut command = Command::new("sh");
     command.args(["-c", "name=$1; shift; kill -\"$name\" \"$@\"", "sh", name]);

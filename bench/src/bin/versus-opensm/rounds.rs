@@ -39,6 +39,8 @@ pub(crate) struct Measured {
 }
 
 /// What is done in each round.
+///
+/// Borrows everything: the sides are given to `run`.
 pub(crate) struct Rounds<'a> {
     options: &'a Options,
     questions: &'a Questions,
@@ -105,6 +107,9 @@ impl<'a> Rounds<'a> {
 
     /// The first answer may take long: caches are cold, and a client's first packet is lost where
     /// the simulator is slow to let it in.
+    ///
+    /// Returns the share of a core that the side takes while nobody asks, which is measured right
+    /// after.
     fn wake(&self, pair: &mut Pair, who: Who) -> Outcome<f64> {
         let side = pair.side(who);
         side.resume()?;
@@ -192,4 +197,6 @@ const WARM_UP: Duration = Duration::from_millis(200);
 /// Of what the slower one answers in a closed loop.
 const SHARE: f64 = 0.4;
 /// Units: requests per second.
+///
+/// A rate is a multiple of this.
 const STEP: f64 = 500.0;

@@ -31,6 +31,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Outcome<Vec<Seen>> {
     let mut all = Vec::new();
     for (nth, line) in text.lines().enumerate() {
         let nth = nth + 1;
+        // Before words are looked for: a comment may stand behind a count.
         let line = line.split('#').next().unwrap_or_default();
         let wrong = |byte: usize, what: String| {
             let at = Position {
