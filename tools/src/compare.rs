@@ -26,6 +26,9 @@
 //! Service ids are where rules can go wrong unseen, so a third of the questions names one: of those
 //! at the edges of every range of ids that a rule has, and of those given by `--service-id`. A
 //! `sapphired` whose role is shadow does the same all the time.
+//!
+//! A port that the snapshot does not know is refused before anything is asked: whoever asks from
+//! another fabric would only see differences.
 
 use std::path::PathBuf;
 use std::time::Duration;

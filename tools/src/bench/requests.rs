@@ -7,6 +7,10 @@
 //!
 //! Tables and MultiPathRecords are fewer than asked for, since their replies are long: half a
 //! million records in all tables together, 16,384 requests for several paths.
+//!
+//! A wrong reply is told with the request's number, the requester's LID, what the twin says and
+//! what was answered; the first is enough to find the defect, and the number of them says how far
+//! it reaches.
 
 use sa_answer::whole;
 use sa_bench::fresh::{Fresh, Passes, by_twin};

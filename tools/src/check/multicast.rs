@@ -14,6 +14,9 @@
 //!       |      |
 //!       S3 --- S4              with all four cables in the tables: a circle, for ever
 //! ```
+//!
+//! Members come from `mcgroups.txt`. Without it those are taken for members whom a table delivers
+//! to, which finds circles and doubled ways all the same, but not a member that was forgotten.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -15,6 +15,8 @@
 //! In the document a loop is a list of lines, and no loop is an empty one, so that a program may
 //! print what it does not take apart. `acyclic` stands beside it for those that only ask whether
 //! there is one.
+//!
+//! Names of switches have their GUID behind them, since descriptions need not differ.
 
 use routing::proof::CreditLoop;
 use routing::{EndPortIx, SwitchIx};

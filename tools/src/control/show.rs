@@ -13,6 +13,9 @@
 //!
 //! Everything goes by `serde_json::Value` and not by types: the daemon's document belongs to
 //! `sm-control`, and the tool must also read that of an older or a newer one.
+//!
+//! Counts are not rounded and have no thousands marks, so that a line can be searched for what a
+//! metric says. Capitals stand for what needs somebody to act, and for nothing else.
 
 use std::fmt::Write;
 

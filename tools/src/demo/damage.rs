@@ -9,6 +9,9 @@
 //! damage 0   failed = [S2_2_2:PORT]             the cable, named by one end
 //! damage 1   failed = [S2_2_2:PORT, S1_1_1]     and the switch, with its two hosts
 //! ```
+//!
+//! The cable is at the far corner of a small torus and the switch near the origin, so the two lie
+//! on different rings and neither is a link that the configuration is seeded by.
 
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_compiler::state::FabricState;

@@ -3,6 +3,9 @@
 //! Everything is one line per thing, with a word of twelve columns in front. While a workload runs
 //! its line is written over and over, on a terminal only: in a file or a pipe each of these would
 //! be a line of its own.
+//!
+//! What is wrong is never shown by a missing line: lost and wrong replies are told with every
+//! result, and are 0 where all is well.
 
 use std::time::Duration;
 

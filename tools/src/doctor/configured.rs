@@ -6,6 +6,15 @@
 //!
 //! Of the daemon itself it is only asked over the control socket, as `sapphire status` does,
 //! whether it answers and is ready.
+//!
+//!
+//! ```text
+//! [workers], [[port]], [control]   cores and paths that can be had
+//! [source]                         read and compiled, as at a start
+//! [state]                          a file can be made there
+//! [local_service]                  who else answers the kernel
+//! the daemon                       answers, and is ready
+//! ```
 
 use std::path::Path;
 use std::time::Duration;

@@ -9,6 +9,8 @@
 //! Datelines lie between x=5 and x=0, between y=4 and y=0.
 //! No switch at 3,2,0.
 //! ```
+//!
+//! A line may be long; the SVG wraps it, and text leaves that to the terminal.
 
 use std::fmt::Write;
 

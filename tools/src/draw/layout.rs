@@ -14,6 +14,10 @@
 //!   y=0 --o----o----o--        --o----o----o--
 //!        x=0   1    2           x=0   1    2
 //! ```
+//!
+//! The size of everything follows from the number of places: up to 64 switches stand 96 pixels
+//! apart, up to 512 stand 56 apart, and more stand 24 apart, without words. An 8x8x8 then is eight
+//! planes of about 500 pixels each way.
 
 use routing::placement::{Axis, Coordinate, Sign};
 

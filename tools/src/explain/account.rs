@@ -12,6 +12,10 @@
 //! 11 = 1011b   bit 3 = 1     kept from the level or the partition
 //!              bits 0-2 = 3  datelines of x and y are crossed, that of z is not
 //! ```
+//!
+//! It can be asked of any fabric state that compiles, so `sapphire policy explain` and the demo
+//! need no file of a snapshot. Cost: one answer, one pass over the rules, one walk through the
+//! tables.
 
 use std::path::Path;
 

@@ -4,6 +4,10 @@
 //! editors and compilers do it, so that one can jump there.
 //!
 //! People read the whole from the top; whoever wants a single fact takes the document.
+//!
+//! Order matters more than form here: groups of both ends, rules in the order of the file, the way,
+//! the engine, and the answer with its status at the end, where the eye is when the command
+//! returns.
 
 use std::fmt::Display;
 

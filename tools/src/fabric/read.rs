@@ -14,6 +14,9 @@
 //! Only what an SA tells can be written: tables of SL2VL and P_Keys are often kept from those
 //! without the SA's key, which `--opensm-conf` holds. What was not told has no file, and the verbs
 //! that read the directory then say what they assume.
+//!
+//! LMC is the one fact of a fabric that these formats have no place for; the last line says to give
+//! it with the files.
 
 use std::path::PathBuf;
 

@@ -8,6 +8,10 @@
 //! --lids FILE   opensm-subnet.lst: every CA port with LID and GUID, nothing is asked
 //! (none)        GetTable of all NodeRecords from the SA under load, once, before the clock starts
 //! ```
+//!
+//! The SA's list may be cut short: OpenSM under the simulator sends the first MAD of a table alone.
+//! That shows as a record that is cut in the middle, and is told as a warning; `--lids` gives all
+//! hosts.
 
 use std::path::Path;
 

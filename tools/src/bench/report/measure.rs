@@ -10,6 +10,8 @@
 //! kinds   rdma_cm, flow labels           again   the same requests, and few
 //! long    tables, MultiPathRecords       job     start of a job, by LID and by GID
 //! ```
+//!
+//! A run takes longer where a table of all pairs has to be compiled, or instructions are counted.
 
 use std::env;
 use std::process::{Command, Stdio};

@@ -5,6 +5,9 @@
 //! built.
 //!
 //! Axes begin at zero for rates, or a difference of a few per cent would look like a factor.
+//!
+//! Pictures are rendered from the file of results alone, so that the same results give the same
+//! bytes and a review of the page needs no machine.
 
 use sa_plot::{Axis, Level, Names, Panel, Picture};
 

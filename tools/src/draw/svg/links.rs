@@ -10,6 +10,9 @@
 //! ```text
 //! 1-3   4-5   6-8   9-10   11-12
 //! ```
+//!
+//! A missing link is drawn where it should be, dashed and red; it is no gap, because a gap in a
+//! picture of thousands is not seen.
 
 use std::fmt::Write;
 

@@ -5,6 +5,9 @@
 //!
 //! Whether names fit is judged by the longest: one that runs into the next switch would be read as
 //! that one's.
+//!
+//! The order in which signs win is that in which they matter to whoever asked for a path: its ends,
+//! then its turns, then the root of the tree.
 
 use std::collections::HashMap;
 
