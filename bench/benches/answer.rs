@@ -83,6 +83,7 @@ fn draws(snapshot: &Snapshot) -> Vec<((u16, Gid), (u16, Gid))> {
             (port.lid, Gid::unicast(SubnetPrefix::LINK_LOCAL, guid))
         })
         .collect();
+    // xorshift64, so that no crate's draws decide on the figures.
     let mut state = 0x9e37_79b9_u64;
     let mut draw = move |limit: usize| {
         state ^= state << 13;

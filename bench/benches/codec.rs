@@ -26,6 +26,7 @@ use sa_wire::{Gid, SubnetPrefix};
 /// Few enough to stay in cache: this is about instructions.
 const REQUESTS: usize = 256;
 
+/// As the other benchmarks name them.
 fn hosts(snapshot: &Snapshot) -> Vec<Host> {
     let ports = snapshot.ports().filter(|(_, port)| !port.is_switch());
     let host = |port: &sa_snapshot::PortRecord| Host {
@@ -35,6 +36,7 @@ fn hosts(snapshot: &Snapshot) -> Vec<Host> {
     ports.map(|(_, port)| host(port)).collect()
 }
 
+/// Without rules: a request for a path and nothing else.
 fn requests(snapshot: &Snapshot, workload: Workload) -> Vec<Slot> {
     let hosts = hosts(snapshot);
     let mut draw = Draw::new(&hosts, None, 0x5eed);
@@ -94,6 +96,7 @@ fn codecs(criterion: &mut Criterion) {
         bencher.iter(|| {
             for records in 0..REQUESTS {
                 let bytes = u32::try_from(records * 64).expect("few");
+                // The length of each reply of 0 to 255 records.
                 black_box(payload_lengths(black_box(bytes)));
             }
         });

@@ -141,6 +141,7 @@ impl Case {
     /// The plain scan: sets of classes ANDed rule by rule. It must find the same rule as the
     /// snapshot.
     fn compare(&self, tables: &PolicyTables, order: &[usize]) {
+        // A scan looks at every rule: every 16th request is enough to find a table that is wrong.
         for query in self.queries.iter().step_by(16) {
             let by_port = |port: sa_snapshot::PortIx| order[usize::from(port.get())];
             let class = query.input.qos_class.map_or(4096, usize::from);

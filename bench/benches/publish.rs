@@ -167,6 +167,7 @@ fn batches(bytes: &[u8]) -> [Vec<Duration>; 2] {
         let publishing = scope.spawn(|| {
             cores.get(1).copied().map(affinity::pin);
             for round in 1..=rounds {
+                // Made before it is asked for: building is not what is timed.
                 let fresh = (round % 2 == 0).then(|| loaded(bytes));
                 wait(&asked, round);
                 fresh.map(|fresh| publisher.publish(fresh));
@@ -206,6 +207,7 @@ fn wait(number: &AtomicU64, wanted: u64) {
     }
 }
 
+/// Checked and copied, as from a file.
 fn loaded(bytes: &[u8]) -> Snapshot {
     Snapshot::from_bytes(bytes).expect("was built here")
 }
@@ -267,6 +269,7 @@ fn instructions(how: &str) -> Option<u64> {
     let directory = tempfile::tempdir().ok()?;
     let file = directory.path().join("callgrind");
     let mut command = Command::new("valgrind");
+    // Only inside `one_turn`: publishing and filling are left out.
     command.args(["--tool=callgrind", "--toggle-collect=*one_turn*"]);
     command.arg(format!("--callgrind-out-file={}", file.display()));
     command.arg(this).args(["--turns", how]);
@@ -361,6 +364,7 @@ fn median(times: &[Duration]) -> Duration {
     per_mille(times, 500)
 }
 
+/// The nearest rank; the last one for 1000.
 fn per_mille(times: &[Duration], of_thousand: usize) -> Duration {
     let mut times = times.to_vec();
     times.sort_unstable();

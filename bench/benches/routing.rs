@@ -59,6 +59,8 @@ impl Fabric {
     fn without(&self, failed: Failed) -> Topology {
         let mut fabric = self.subnet.fabric().clone();
         fabric.fail(&[failed]);
+        // Kept, as an SM keeps them: else every table would differ and nothing could be rerouted in
+        // part.
         let lids = self.subnet.lids();
         let wanted = SubnetOptions {
             lids: Some(&lids),
@@ -74,11 +76,13 @@ impl Fabric {
         switches[switches.len() / 2 + 7]
     }
 
+    /// Errors end the benchmark: the torus is whole.
     fn route(&self) -> Routes {
         torus::route(&self.topology, &self.config, Qos::On).expect("a healthy torus")
     }
 }
 
+/// QoS on: without it a torus would have no SL2VL tables to make.
 fn options() -> OpenSmOptions {
     OpenSmOptions {
         qos: true,

@@ -34,6 +34,7 @@ impl Dice {
     ///
     /// Multiplication instead of a remainder: no division, and the upper bits are the better ones.
     pub fn below(&mut self, bound: u32) -> u32 {
+        // 32 by 32 bits, of which the upper half is the draw.
         upper(u64::from(self.word()) * u64::from(bound))
     }
 

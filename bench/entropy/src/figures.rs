@@ -138,6 +138,7 @@ impl Figure {
         let digits = self.stated.split_once('.').map(|(_, digits)| digits.len());
         match digits.and_then(|digits| i32::try_from(digits).ok()) {
             Some(digits) => 0.5 * 10_f64.powi(-digits),
+            // A stated 0 stands for what four digits round to 0.
             None if self.value() == 0.0 => 0.00005,
             None => 0.0,
         }

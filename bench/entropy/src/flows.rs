@@ -41,6 +41,7 @@ impl QpnUse {
         match self {
             Self::Step(_) | Self::Random => (any(), any()),
             Self::Aligned { start, .. } => {
+                // A multiple of 0 would be no start.
                 let start = start.max(1);
                 // Upwards: there is no QPN 0.
                 (any().next_multiple_of(start), any().next_multiple_of(start))

@@ -53,6 +53,8 @@ impl Pattern {
     }
 
     /// Whether data goes both ways on a connection.
+    ///
+    /// Loads are counted for each direction; a ring sends one way.
     pub const fn is_both_ways(self) -> bool {
         !matches!(self, Self::OnePair | Self::Ring)
     }

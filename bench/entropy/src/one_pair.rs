@@ -41,6 +41,8 @@ impl PairOfHosts {
     }
 
     /// The names of this many flows.
+    ///
+    /// Starts are drawn once for the pair, numbers within it follow from them.
     pub fn identities(&self, flows: u32, dice: &mut Dice) -> Vec<Identity> {
         let (local, remote) = self.qpns.starts(dice);
         let source = PortUse::start(dice);
@@ -57,6 +59,8 @@ impl PairOfHosts {
     }
 
     /// Their ports.
+    ///
+    /// In the order of the flows.
     pub fn source_ports(&self, flows: u32, dice: &mut Dice) -> Vec<SourcePort> {
         let identities = self.identities(flows, dice);
         let port = |of: &Identity| self.method.label(of, dice).source_port();
@@ -65,6 +69,8 @@ impl PairOfHosts {
 }
 
 /// How flows lie on the ways of a switch.
+///
+/// 1 for both is the best there is: every way carries the same.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Balance {
     /// Share of the ways that carry a flow.

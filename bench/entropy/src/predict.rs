@@ -261,6 +261,9 @@ impl<'a> Trial<'a> {
     }
 
     /// The busiest link of all tiers and directions, by its tier's number of links.
+    ///
+    /// Loads are weighed by the number of links of the tier, so that tiers with few, busy links do
+    /// not decide alone.
     fn cost(&self, pair: (u32, u32), index: u32, label: FlowLabel) -> usize {
         let links = self.directions(pair).flat_map(|pair| {
             let path = self.path(pair, index, label);

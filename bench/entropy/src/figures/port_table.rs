@@ -219,6 +219,7 @@ pub(super) fn sweep(_: Effort) -> Vec<Figure> {
     .collect()
 }
 
+/// A quarter of the ephemeral ports: 7,058 of them have at most 12.79 bits.
 fn sweep_bits(labels: impl Fn(u16) -> FlowLabel) -> f64 {
     PortCounts::of(ephemeral().step_by(4).map(labels)).bits()
 }

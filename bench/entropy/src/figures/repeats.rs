@@ -19,6 +19,7 @@ pub(super) fn figures(effort: Effort) -> Vec<Figure> {
     for (row, qpns, method, stated) in ROWS {
         let pair = PairOfHosts {
             qpns,
+            // Ports of the CM do not matter here: no method of this table reads them.
             ..PairOfHosts::new(method)
         };
         for (flows, stated) in [8, 32, 128, 512].into_iter().zip(stated) {
@@ -29,6 +30,8 @@ pub(super) fn figures(effort: Effort) -> Vec<Figure> {
                 column: format!("N {flows}"),
                 stated,
                 measured: sample.mean(),
+                // The larger of two: that of the sample, and that of the events which a share as
+                // small as this has.
                 error: error(&sample, STATED_TRIALS).max(of_events(stated, &sample, flows)),
             });
         }

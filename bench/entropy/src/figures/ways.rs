@@ -73,11 +73,13 @@ fn columns() -> [Column; 7] {
     ]
 }
 
+/// The name of the row, the pair of hosts, and used and busiest for each column.
 type Row = (&'static str, PairOfHosts, [[&'static str; 2]; 7]);
 
 /// Used and busiest over mean, by column.
 fn rows() -> [Row; 13] {
     let of = PairOfHosts::new;
+    // Rows differ from the plain pair in one thing each.
     let qpns = |method, qpns| PairOfHosts { qpns, ..of(method) };
     let ports = |method, service, ports| PairOfHosts {
         ports,

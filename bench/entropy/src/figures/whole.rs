@@ -102,6 +102,8 @@ const RACK: [(u32, u32, &str); 6] = [
 
 /// 16 of 64 hosts, to the 48 others. QPNs are base + peer N + k; all bases are equal for a sum, else
 /// each host has its own. Addresses are consecutive.
+///
+/// The busiest way over the mean, over trials, on the one switch above the rack.
 fn rack(
     method: Method,
     hash: &HashKind,
@@ -138,6 +140,7 @@ fn rack(
         {
             for index in 0..qpns {
                 let identity = Identity {
+                    // A block of QPNs for each peer, as stated.
                     local: Qpn::from_low_bits(base(from) + to * qpns + index),
                     remote: Qpn::from_low_bits(base(to) + from * qpns + index),
                     source: 0,
@@ -161,11 +164,14 @@ fn rack(
     sample
 }
 
+/// Of which the first rack has 16, and the others 48.
 const HOSTS: u32 = 64;
 const RACK_HOSTS: u32 = 16;
 
 /// The ways of the second stage, behind each of 16 of the first. The number of flows is not stated;
 /// this many were taken because the stated 1.47 asks for about 16 flows a way.
+///
+/// One balance for each of the 16 switches of the second stage.
 fn two_stages(is_same: bool, trials: u32, dice: &mut Dice) -> Balances {
     let mut balances = Balances::default();
     let first = dice.bits();

@@ -107,6 +107,7 @@ fn count(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
         let ceiling = known.get(case.name).copied();
         let verdict = ceiling.map(|ceiling| ceilings::judge(counted, ceiling));
         println!("{}", line(case, counted, ceiling, verdict));
+        // Only above fails: a figure below is told, and asks for a new ceiling.
         above += u32::from(verdict == Some(Verdict::Above));
         figures.insert(case.name.to_owned(), counted);
     }

@@ -110,6 +110,7 @@ impl Host {
                     dgid: Some(*dgid),
                     sgid: Some(self.port.gid),
                     tclass: None,
+                    // The default partition, full membership, as rdma_cm has it.
                     pkey: Some(0xffff),
                     qos_class,
                 }
