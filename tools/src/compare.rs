@@ -29,6 +29,12 @@
 //!
 //! A port that the snapshot does not know is refused before anything is asked: whoever asks from
 //! another fabric would only see differences.
+//!
+//! With `--json` a line of its own schema for each difference that is shown, then the whole:
+//!
+//! ```text
+//! {"schema":"sapphire.compare/1","asked":1000,"answered":1000,"different":0}
+//! ```
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -8,6 +8,12 @@
 //! No clock is read for it: the file that comes of the same inputs is the same byte for byte, and
 //! its digest can be compared between machines. The epoch and the time of a snapshot are given by
 //! the daemon when it publishes one.
+//!
+//! What is printed for programs, shortened:
+//!
+//! ```text
+//! {"schema":"sapphire.compile/1","file":"t.snap","engine":"torus-2qos","switches":512,"hosts":1024,..}
+//! ```
 
 use std::path::PathBuf;
 

@@ -13,6 +13,13 @@
 //! A dense fabric is the same torus with links of several rates: pairs then differ by more than
 //! their coordinates say, and the snapshot holds a table of all of them, as it would for a fabric
 //! of any form.
+//!
+//! In a net file a cable is a line under its switch; what makes it slower is a word behind it:
+//!
+//! ```text
+//! Switch 36 "S0_0_0"
+//! [1] "S1_0_0"[2] s=2
+//! ```
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -26,6 +26,13 @@
 //! 10 s   status -> answered
 //! 12 s          <- ok, epoch 42
 //! ```
+//!
+//! A refusal with `--json` keeps the daemon's own word for it beside the sentence, so that a script
+//! can tell refusals apart without reading English:
+//!
+//! ```text
+//! {"schema":"sapphire.refused/1","ok":false,"code":"..","error":{"message":"..","exit_code":1,..}}
+//! ```
 
 mod show;
 

@@ -1,6 +1,12 @@
 //! What was found, and what to do about it.
 //!
 //! It is the document of `--json` as well, one line each.
+//!
+//! As a document, without a remedy where there is nothing to do:
+//!
+//! ```text
+//! {"schema":"sapphire.doctor/1","about":"modules","verdict":"ok","what":"ib_core is loaded"}
+//! ```
 
 use std::fmt;
 

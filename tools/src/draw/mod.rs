@@ -17,6 +17,9 @@
 //! It draws tori and meshes alone: of no other fabric is it known where switches stand. What
 //! torus-2QoS refuses is drawn as well, as far as the switches could be placed, because a picture
 //! of the damage is what the operator needs then; the exit status is 3 all the same.
+//!
+//! What options add: `--path` compiles a snapshot and follows the tables, `--multicast` takes the
+//! engine's tree, `--vl-load` counts the paths between all switches. All three may stand together.
 
 mod caption;
 mod layout;

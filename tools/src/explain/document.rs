@@ -5,6 +5,14 @@
 //! Names of fields are an interface (`docs/schemas`); their order here is that of the document.
 //! What a fabric or a policy does not have is null and not left out, but for [`Chosen`], whose
 //! fields stand beside the engine's name or not at all.
+//!
+//! With a record the document has `record` and `no_record` is null; without one it is the other way
+//! round. `hops` is an array of hops, or an object with `no_path`, which says where the tables end:
+//!
+//! ```text
+//! {"schema":"sapphire.explain/1","source":{..},"destination":{..},"service":null,"status":"0x0000",
+//!  "record":{..},"policy":{..},"no_record":null,"engine":{"name":"torus-2qos",..},"hops":[..],"job":null}
+//! ```
 
 use serde::Serialize;
 

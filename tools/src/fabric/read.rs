@@ -17,6 +17,10 @@
 //!
 //! LMC is the one fact of a fabric that these formats have no place for; the last line says to give
 //! it with the files.
+//!
+//! Errors and their exit status: a port that is not there, or silence, is 4; tables that do not fit
+//! together, or a fabric that never settles while it is read, is 3; a directory that cannot be
+//! written is 1.
 
 use std::path::PathBuf;
 
