@@ -96,7 +96,7 @@ pub(super) fn run(
         let mut live = Live {
             publisher,
             stats,
-            /// Shared with the client, which judges replies by it.
+            // Shared with the client, which judges replies by it.
             generations: &generations,
             each,
         };
