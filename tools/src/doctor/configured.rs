@@ -15,6 +15,9 @@
 //! [local_service]                  who else answers the kernel
 //! the daemon                       answers, and is ready
 //! ```
+//!
+//! A daemon that is not ready is a problem and one that does not run is not: the first was started
+//! and does not do what it was started for.
 
 use std::path::Path;
 use std::time::Duration;

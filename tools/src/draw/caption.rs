@@ -11,6 +11,11 @@
 //! ```
 //!
 //! A line may be long; the SVG wraps it, and text leaves that to the terminal.
+//!
+//! ```text
+//! Path from H0 (LID 1, at 0,0,0) to H9 (LID 9, at 1,1,0): SL 0, 0,0,0 +x VL 0, 1,0,0 +y VL 0.
+//! Multicast tree: root at 3,2,0.
+//! ```
 
 use std::fmt::Write;
 

@@ -8,6 +8,17 @@
 //! Order matters more than form here: groups of both ends, rules in the order of the file, the way,
 //! the engine, and the answer with its status at the end, where the eye is when the command
 //! returns.
+//!
+//! ```text
+//! source      NAME LID 1, port GUID .., at 0,0,0          two lines: ends
+//! service     0x..: what it is                            where the request names one
+//! groups      source in storage, compute                  two lines, by the policy
+//! rule        FILE:LINE: no | yes | would hold too
+//! hop 1       SWITCH in 7 out 1, SL 0 on VL 0, ..
+//! engine      torus-2qos, SL 0: bit 3 (0) ..
+//! answer      LID 9, ..         or  status 0x.., because, instead
+//! job         NAME: SL ..                                 for services that do not ask
+//! ```
 
 use std::fmt::Display;
 

@@ -12,6 +12,8 @@
 //! The SA's list may be cut short: OpenSM under the simulator sends the first MAD of a table alone.
 //! That shows as a record that is cut in the middle, and is told as a warning; `--lids` gives all
 //! hosts.
+//!
+//! Requests are made once, with everything but the transaction id, which is set when they are sent.
 
 use std::path::Path;
 

@@ -8,6 +8,13 @@
 //!
 //! Pictures are rendered from the file of results alone, so that the same results give the same
 //! bytes and a review of the page needs no machine.
+//!
+//! ```text
+//! rules.svg      rules of the policy       million queries per second of CPU time
+//! size.svg       switches of the torus     the same
+//! load.svg       load, per cent            us since a request was due
+//! snapshot.svg   switches of the torus     MiB
+//! ```
 
 use sa_plot::{Axis, Level, Names, Panel, Picture};
 

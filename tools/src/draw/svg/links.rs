@@ -13,6 +13,13 @@
 //!
 //! A missing link is drawn where it should be, dashed and red; it is no gap, because a gap in a
 //! picture of thousands is not seen.
+//!
+//! ```text
+//! thin, grey           a wired link
+//! blue, 2 to 8 wide    by load, five steps
+//! red, dashed          missing
+//! brown, dash and dot  a dateline
+//! ```
 
 use std::fmt::Write;
 

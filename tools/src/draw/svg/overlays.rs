@@ -9,6 +9,12 @@
 //! An arrow is a triangle with its tip at the end of a segment. For a heading of (1, 0), a tip at
 //! (100, 50) and a size of 12 its other corners are (88, 58) and (88, 42): the size back along the
 //! way, two thirds of it to either side.
+//!
+//! ```text
+//! label of a hop    SL 1 VL 0     where a cell is 96 pixels
+//!                   1/0           where it is 56
+//!                   (colour only) where it is 24
+//! ```
 
 use std::collections::HashMap;
 use std::fmt::Display;

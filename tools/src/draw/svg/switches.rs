@@ -8,6 +8,12 @@
 //!
 //! The order in which signs win is that in which they matter to whoever asked for a path: its ends,
 //! then its turns, then the root of the tree.
+//!
+//! ```text
+//! letters in the middle    R root, I turn, S source, D destination
+//! words at the upper right the name, or the coordinate
+//! number at the lower right  hosts, where there are any
+//! ```
 
 use std::collections::HashMap;
 
