@@ -168,6 +168,7 @@ fn looked_up(names: &UlpNames, word: &str) -> Outcome<Row> {
             matched_by: Some("P_Key"),
             service_ids: Vec::new(),
         },
+        // Known by name, so it is no error; there is nothing to show but that.
         Service::Silent(name) => Row {
             name: Some(name),
             aliases: None,

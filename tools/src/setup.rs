@@ -110,6 +110,7 @@ fn refuse(refused: &Refused) -> Outcome {
 /// overrides.
 fn warnings(parts: &FabricState) -> Vec<Remark> {
     let mut all = Vec::new();
+    // Told first: it explains why nothing follows.
     if !parts.options.qos {
         all.push(Remark::warning(
             "qos-off",

@@ -105,6 +105,7 @@ pub(crate) fn run(verb: &Snapshot) -> Outcome {
 /// Errors: the file is no snapshot; the copy cannot be written, in which case none is left half
 /// done.
 fn export(verb: &Export) -> Outcome {
+    // Opened, and so checked, before a byte is written.
     let public = or_fail(or_fail(store::open(&verb.file))?.without_key())?;
     or_fail(store::write(&verb.output, &public))?;
     let (out, digest) = (verb.output.display(), public.digest());

@@ -32,6 +32,7 @@ pub(super) fn play(vector: &Vector, flavour: Flavour) -> Outcome<Played> {
         patch(&mut datagram, seq);
     }
     // What the kernel asked is not what it says to the message.
+    // Drained: an acknowledgement that is looked for below must be one to the message.
     while kernel.listener().receive() != Next::Nothing {}
     kernel.receive(&datagram, Sender::Privileged, now);
     // Past the deadline of the query: what was not answered by now is finished by the kernel

@@ -56,6 +56,7 @@ pub(crate) fn run(verb: &Convert) -> Outcome {
         );
         return Err(Failure::refused(text).about(Location::file(&read.name)));
     }
+    // Before anything is printed: what says that it was written must not be a lie.
     if let Some(path) = &verb.output {
         or_fail(outlet::write(path, Readers::All, converted.text.as_bytes()))?;
     }

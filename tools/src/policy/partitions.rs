@@ -193,6 +193,7 @@ impl View<'_> {
             ];
             for (how, word) in ways {
                 let members = self.members(at, how);
+                // Most partitions have one kind of membership; empty kinds have no line.
                 if !members.is_empty() {
                     outln!("  {word:<9} {}: {}", members.len(), first_few(&members));
                 }

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 
 /// A file that does not parse, in words.
 pub(super) fn refused(name: &str, text: &str, error: &Error) -> Failure {
+    // What was expected comes before the advice.
     let expected = error.expected();
     let expected = expected.map(|expected| format!("expected {expected}").into());
     let help = error.help().map(Into::into);

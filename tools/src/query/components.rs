@@ -97,6 +97,7 @@ impl Components {
         if self.raw == Some(1) {
             flow = flow.with_raw_traffic();
         }
+        // The option takes 0 to 15 only, so nothing is cut.
         let sl = Sl::from_low_bits(self.sl.unwrap_or(0));
         let record = PathRecord {
             service_id: named.service_id.unwrap_or(0).into(),

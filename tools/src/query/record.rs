@@ -223,6 +223,8 @@ impl FromArgMatches for Record {
 
 /// ClassPortInfo is always asked for with Get: there is one, and it has no table.
 fn asked(attribute: AttributeId, options: &Options, matches: &ArgMatches) -> Asked {
+    // Asked in this order: other records do not have these flags, and clap panics over names it
+    // does not know.
     let has = |name| SETTABLE.contains(&attribute) && matches.get_flag(name);
     if has(SET) {
         Asked::Set

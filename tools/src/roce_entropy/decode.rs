@@ -139,6 +139,7 @@ fn formulas(verb: &Decode) -> Vec<(&'static str, &'static str, FlowLabel)> {
         all.push((
             "cm-swapped",
             "31 D + S: the ports the wrong way round",
+            // Which end is active is what captures do not say: both readings are shown.
             cm_label_shipped(destination, source),
         ));
         all.push((
@@ -191,6 +192,7 @@ fn print(decoded: &Decoded) {
 fn verdict(decoded: &Decoded) -> Outcome {
     let asked = decoded.formulas.iter().any(|it| it.applies.is_some());
     let found = decoded.formulas.iter().any(|it| it.applies == Some(true));
+    // Forwards, without a port or label, every formula is only shown.
     if asked && !found {
         return Err(Failure::refused(
             "none of the formulas gives this: the label was set by an application, or the stack uses a port of its own".to_owned(),

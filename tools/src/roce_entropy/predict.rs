@@ -82,6 +82,7 @@ pub(super) fn run(verb: &Predict) -> Outcome {
         .into_iter()
         .map(|other| (other, predicted(&job, &fabric, other)))
         .collect::<Vec<_>>();
+    // Twice and four times: enough to see whether flows are too few for the ways.
     let more = [2, 4].map(|times| {
         let qps = (job.qps * times).min(16384);
         let more = Job { qps, ..job.clone() };
@@ -174,6 +175,7 @@ impl Shown<'_> {
         );
         outln!("\nmethod          used  busiest/mean  p95   same port");
         for (method, prediction) in others {
+            // A method under which no flow leaves its leaf has no line.
             let Some(tier) = worst_tier(prediction) else {
                 continue;
             };

@@ -65,6 +65,7 @@ enum Stack {
 pub(super) fn run(verb: &Suggest) -> Outcome {
     let named = verb.job.job()?;
     let fabric = verb.fabric.fabric(&named.job)?;
+    // The best that is known for each kind of hash; see the top of this file.
     let method = verb.method.unwrap_or(match fabric.hash {
         HashKind::Crc32c | HashKind::XorFold => Method::Assigned { step: 1 },
         HashKind::Table(_) => Method::Greedy { tries: 8 },
@@ -104,6 +105,7 @@ fn start(verb: &Suggest, method: Method) -> Outcome<Option<SourcePort>> {
     }
     let label =
         FlowLabel::new(raw).map_err(|error| Failure::usage(format!("--start-label: {error}")))?;
+    // Refused and not made 1: whoever asked for 0 expects that it is sent.
     if !label.is_set() {
         return Err(Failure::refused(
             "--start-label 0: label 0 means that none is set, and a driver then computes its own; give 1 to 0xfffff".to_owned(),

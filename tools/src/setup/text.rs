@@ -243,6 +243,7 @@ fn entries(table: &[VlArbEntry]) -> String {
     let words: Vec<_> = weighty
         .map(|entry| format!("{}:{}", entry.vl, entry.weight))
         .collect();
+    // An empty cell would look like a column that is missing.
     if words.is_empty() {
         return "none".to_owned();
     }
@@ -256,6 +257,7 @@ const NAMED: usize = 3;
 
 /// The ports, by node: `S0_0_0 1,2; S1_0_0 1; 7 more nodes`.
 fn names(parts: &FabricState, ports: &[PortRef]) -> String {
+    // Ports come by node, so that neighbours are enough to compare.
     let nodes: Vec<_> = ports
         .chunk_by(|one, other| one.node == other.node)
         .collect();

@@ -81,6 +81,7 @@ impl Difference {
             for ((old_to, new_to), to_hosts) in switches.iter().zip(&hosts) {
                 let was = sl(before, *old_from, *old_to);
                 let is = sl(after, *new_from, *new_to);
+                // By far the most pairs: hosts are looked at only where something changed.
                 if was == is {
                     continue;
                 }
@@ -117,6 +118,7 @@ impl Difference {
 
 /// Switches that are in both, by their indices.
 fn common_switches(before: &FabricState, after: &FabricState) -> Vec<(SwitchIx, SwitchIx)> {
+    // By GUID, since indices shift when a switch is gone.
     let by_guid: HashMap<Guid, SwitchIx> = before
         .topology
         .switch_ixs()
@@ -143,6 +145,7 @@ pub(crate) fn lost(after: &Compiled) -> Vec<(String, String)> {
     let pairs = listed.filter_map(|pair| {
         let to = parts.routes.lids().owner(pair.lid)?;
         let is_base = parts.topology.end_port(to).lid == pair.lid;
+        // A pair with several LIDs would be listed once per LID otherwise.
         let is_pair = is_base && is_host(pair.source) && is_host(to);
         is_pair.then(|| (name(parts, pair.source), name(parts, to)))
     });

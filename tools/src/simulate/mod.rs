@@ -47,6 +47,7 @@ pub(crate) fn run(verb: &Simulate) -> Outcome {
             "nothing fails: give --fail SWITCH or --fail SWITCH:PORT".to_owned(),
         ));
     }
+    // The same inputs but for what fails.
     let compile = |failed: Vec<String>, before: Option<&Compiled>| {
         let inputs = Inputs {
             failed,
@@ -87,6 +88,7 @@ fn judge(after: &Compiled, difference: &Difference) -> Outcome {
     ];
     let found: Vec<&str> = found
         .into_iter()
+        // All of them: one failure may do several things.
         .filter_map(|(is_so, words)| is_so.then_some(words))
         .collect();
     if found.is_empty() {

@@ -123,6 +123,7 @@ fn words(text: &[u8]) -> String {
 fn get<T: FromBytes>(ask: &mut Ask<'_>, attribute: Attribute) -> Outcome<Option<T>> {
     let reply = ask(&DeviceMad::get(attribute))?;
     let answer = DeviceMad::answer(&reply)
+        // A late answer to the question before would be read as something else.
         .filter(|answer| answer.mad.attribute_id.get() == attribute.id())
         .ok_or_else(|| Failure::failed("the reply is none of device management"))?;
     match answer.mad.status.get() {

@@ -78,6 +78,7 @@ impl Findings {
         for port in seen.iter().filter_map(|it| SourcePort::new(it.port).ok()) {
             counts.add(port, 1);
         }
+        // At least 1: shares are divided by it.
         let packets = seen.iter().map(|it| it.packets).sum::<u64>().max(1);
         let mut by_port: BTreeMap<u16, u64> = BTreeMap::new();
         for it in seen {
