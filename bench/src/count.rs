@@ -231,6 +231,7 @@ fn sums_in(text: &str) -> Option<Sums> {
     let events = line(["events: ", "events:"])?.split_whitespace();
     let figures = line(["totals: ", "summary: "])?.split_whitespace();
     let mut sums = Sums::default();
+    // By name: which events there are depends on valgrind's options.
     for (event, figure) in events.zip(figures) {
         let figure: u64 = figure.parse().ok()?;
         match event {

@@ -183,6 +183,7 @@ fn ask(client: &mut RingClient, job: &Job, expected: &[Expected], batch: usize) 
     let start = Instant::now();
     let mut last = start;
     while received < total {
+        // No more than the job has: its last batch is short.
         let left = usize::try_from(total - sent).unwrap_or(usize::MAX);
         let slots = client.claim(batch.min(left));
         let count = slots.len();

@@ -235,6 +235,7 @@ impl<'a> Asker<'a> {
 
     /// Up to `due` requests in all; fewer where the ring has no room.
     fn send(&mut self, due: u64) {
+        // What is due may lie below what was sent: requests settle in any order.
         let wanted = due.saturating_sub(self.sent);
         let slots = self.client.claim(usize::try_from(wanted).unwrap_or(0));
         let count = slots.len();

@@ -181,6 +181,7 @@ impl Load<'_> {
             self.report.latency.record(finished.waited);
             match finished.outcome {
                 Outcome::Accepted(_) => self.report.accepted += 1,
+                // What a kernel does after a refusal: it asks the SA itself.
                 Outcome::FallbackToSa => self.report.refused += 1,
                 other => return Err(NetlinkError::Void(other)),
             }

@@ -86,6 +86,7 @@ impl NullLine {
     ///
     /// Errors: a thread panicked, or the ring failed. A null record that is lost counts as wrong.
     pub(crate) fn pass(&mut self, pool: &Pool, batch: usize) -> Result<Busy, LineError> {
+        // No snapshot is involved: one generation.
         let generations = Generations::default();
         let (seen, busy) = self.with_server(|client| {
             on_client_core(|| {

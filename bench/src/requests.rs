@@ -95,6 +95,7 @@ impl<'a> Draw<'a> {
     pub fn next(&mut self, workload: Workload) -> Result<Slot, DecodeError> {
         let (source, destination) = (self.host(), self.host());
         let nth = self.drawn;
+        // Counted for all workloads: rules then ask for the same things in each.
         self.drawn += 1;
         let record = PathRecord {
             sgid: source.gid.0,

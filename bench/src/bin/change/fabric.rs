@@ -67,6 +67,7 @@ fn torus(name: &str, size: [u8; 3], hosts: u8, directory: &Path) -> Result<Fabri
     let middle = size.map(|radix| radix / 2);
     let axes = (0..3).filter_map(|axis| {
         let mut far = middle;
+        // The next switch on this axis; around the ring where the middle is the last.
         far[axis] = (far[axis] + 1) % size[axis];
         let mut links = plan.links.iter();
         let link = links.find(|link| (link.from.0, link.to.0) == (middle, far))?;
@@ -84,6 +85,7 @@ fn torus(name: &str, size: [u8; 3], hosts: u8, directory: &Path) -> Result<Fabri
 fn fat_tree(name: &str, ports: u8, directory: &Path) -> Result<Fabric, Failure> {
     let inputs = Inputs {
         fabric: directory.join("net"),
+        // A fat tree has no torus-2QoS.conf, so the engine is named.
         engine: Some(EngineKind::MinHop),
         ..Inputs::default()
     };

@@ -69,6 +69,7 @@ fn fail(fabric: &Fabric, cable: &str, healthy: &FabricState, rounds: usize) -> R
     let (mut quick, mut full) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         let (one, took) = Took::of(&inputs, Some(healthy))?;
+        // In turn with the other way, so that both meet the same machine.
         quick.push(took);
         let (other, took) = Took::of(&inputs, None)?;
         full.push(took);

@@ -27,6 +27,7 @@ pub(super) fn print(effort: Effort, only_off: bool) -> ExitCode {
         }
     }
     summary(&figures);
+    // Known exceptions are shown and do not fail.
     let is_new = |it: &Figure| it.verdict() == Verdict::Different && it.exception().is_none();
     ExitCode::from(u8::from(figures.iter().any(is_new)))
 }

@@ -66,6 +66,7 @@ pub(crate) fn text(figures: &Figures) -> String {
 
 /// What is wrong with figures; nothing when both keep their ceilings.
 pub(crate) fn judge(counted: Counted, ceiling: Counted) -> Verdict {
+    // A share of a fifth of a branch would be within the noise of any build: hence the least.
     let slack = MISPREDICTED_LEAST.max(MISPREDICTED_SLACK * ceiling.mispredictions);
     let all = [
         one(

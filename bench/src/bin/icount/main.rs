@@ -29,6 +29,7 @@ use sa_bench::count::{Case, Counted};
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let done = match arguments.as_slice() {
+        // This program under callgrind, started by itself.
         [word, directory, passes] if word == COUNTED => counted(Path::new(directory), passes),
         _ => Options::new(arguments).and_then(|options| count(&options)),
     };

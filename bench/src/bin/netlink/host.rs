@@ -100,6 +100,7 @@ impl Host {
         (0..QUERIES)
             .zip(to)
             .map(|(at, dgid)| {
+                // Half of what is named is what some rule asks for.
                 let (service_id, qos_class) = self.spec.asked(at);
                 Resolve {
                     seq: 0,

@@ -69,6 +69,7 @@ impl Fabric {
     pub(crate) fn room(&self) -> [String; 6] {
         let (switches, hosts) = (self.switches(), self.hosts());
         let ports = switches * (usize::from(self.plan.spec.ports) + 1) + 2 * hosts;
+        // An eighth more and some, so that the size of ibsim's tables is never the limit.
         let more = |count: usize| (count + count / 8 + 64).to_string();
         let [nodes, switches, ports] = [switches + hosts, switches, ports].map(more);
         let [n, s, p] = ["-N", "-S", "-P"].map(str::to_owned);

@@ -92,6 +92,7 @@ impl Spread {
     pub(crate) fn ratio(samples: &[Vec<Sample>; 2], figure: impl Fn(&Sample) -> f64) -> Self {
         let [first, second] = samples;
         let pairs = first.iter().zip(second);
+        // Never by 0: a side may have used no CPU time at all.
         Self::of(pairs.map(|(first, second)| figure(second) / figure(first).max(1e-9)))
     }
 }

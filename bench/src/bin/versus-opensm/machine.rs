@@ -62,6 +62,7 @@ fn cpu() -> Option<String> {
 fn commit() -> Option<String> {
     let id = output("git", &["rev-parse", "--short", "HEAD"])?;
     let changes = output("git", &["status", "--porcelain", "--untracked-files=no"])?;
+    // Figures of a tree with changes belong to no commit.
     let more = if changes.is_empty() { "" } else { " changed" };
     Some(format!("{id}{more}"))
 }

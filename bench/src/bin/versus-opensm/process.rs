@@ -99,6 +99,7 @@ impl Process {
         let deadline = Instant::now() + patience;
         while !condition(self) {
             self.check()?;
+            // Relaxed: the flag stands alone.
             if interrupted.load(Ordering::Relaxed) {
                 return Err(Failure::Interrupted);
             }

@@ -121,6 +121,7 @@ impl<'a> Show<'a> {
             .iter()
             .filter(|cell| matches!(cell.pace, Pace::Closed { .. }))
             .map(|cell| Spread::ratio(&cell.samples, |it| it.rate).median)
+            // Infinite without a closed loop; the sentence about rates is then left out.
             .fold(f64::INFINITY, f64::min);
         let dearest = cells
             .iter()

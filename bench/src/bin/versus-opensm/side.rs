@@ -148,6 +148,7 @@ impl Side {
         programs: &Programs,
         interrupted: &AtomicBool,
     ) -> Outcome<Self> {
+        // OpenSM and sapphired write files of the same names: a directory for each side.
         let scratch = tempfile::Builder::new()
             .prefix("versus-opensm-")
             .tempdir()
