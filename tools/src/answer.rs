@@ -273,7 +273,7 @@ fn comp_mask(value: &Value) -> Result<u64, Wrong> {
 
 /// The reply as it goes over the wire: one MAD, or the segments of an RMPP transfer, each with the
 /// headers and 200 bytes of data.
-// What has room in one MAD is no RMPP transfer, whatever its header says of lengths.
+/// What has room in one MAD is no RMPP transfer, whatever its header says of lengths.
 fn segments(reply: &[u8]) -> Vec<[u8; MAD_SIZE]> {
     let mut first = [0; MAD_SIZE];
     let head = reply.len().min(MAD_SIZE);

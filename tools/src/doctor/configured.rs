@@ -50,7 +50,7 @@ pub(super) fn wants_umad(config: &Config) -> bool {
 }
 
 /// In the order of the file, the daemon last.
-// Each is looked at though the one before failed: an operator mends all of them at once.
+/// Each is looked at though the one before failed: an operator mends all of them at once.
 pub(super) fn look(config: &Config, findings: &mut Vec<Finding>) {
     findings.extend(sections(config));
     findings.push(sources(config));

@@ -85,7 +85,7 @@ pub(crate) fn run(verb: &Draw) -> Outcome {
 }
 
 /// Pictures of other formats have names that promise them.
-// Found before the fabric is read and routed, which may take a while.
+/// Found before the fabric is read and routed, which may take a while.
 fn check_is_svg(verb: &Draw) -> Outcome {
     const OTHERS: [&str; 11] = [
         "png", "jpg", "jpeg", "gif", "pdf", "ps", "eps", "webp", "bmp", "tif", "tiff",
