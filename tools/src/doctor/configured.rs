@@ -7,7 +7,6 @@
 //! Of the daemon itself it is only asked over the control socket, as `sapphire status` does,
 //! whether it answers and is ready.
 //!
-//!
 //! ```text
 //! [workers], [[port]], [control]   cores and paths that can be had
 //! [source]                         read and compiled, as at a start

@@ -191,7 +191,7 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Below /usr/lib/<architecture>, which this need not know.
+/// Below `/usr/lib/<architecture>`, which this need not know.
 fn preload_library() -> Option<PathBuf> {
     let libraries = fs::read_dir("/usr/lib").ok()?.flatten();
     let mut places = libraries.map(|entry| entry.path().join("umad2sim/libumad2sim.so"));

@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! {"figure":"rules",..,"layer":"memory",..,"rules":1000,..,"workload":"gid"}
+//! ```
 
 use std::path::Path;
 
