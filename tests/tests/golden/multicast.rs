@@ -341,7 +341,7 @@ fn wrong_tables_are_named_with_the_place() {
         (
             "Switch 0x0000000000200000",
             "Switch 0x0000000000300000",
-            "2:1: 0x0000000000300000 is no switch",
+            "2:1: 0x0000000000300000 is not a switch",
         ),
         (first, "0xC000 : 0x0fe", "4:1: port 254 does not exist"),
         (first, "0xC000 : 5", "4:10: expected 0x"),

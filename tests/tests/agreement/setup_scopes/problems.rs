@@ -243,8 +243,8 @@ fn opensm_cuts_what_is_out_of_range() {
 #[test]
 fn scopes_of_opensm_files_are_judged_as_well() {
     let policy = sl2vl("group: Nowhere", ZERO).replace("sl: 0", "name: default\nsl: 0");
-    let expected = "error: 33:1: the sl2vl-scope is skipped: it names a port-group that there is \
-                    not (define it in port-groups)";
+    let expected = "error: 33:1: the sl2vl-scope is skipped: it names a port-group that does not \
+                    exist (define it in port-groups)";
     assert_eq!(apply(&policy).findings, [expected]);
 }
 

@@ -510,7 +510,7 @@ fn l50_counts_pairs_that_differ() {
     let said = fires("L50", &wrong, &right).sentence;
     assert!(said.starts_with("11 pairs of ports get SL 1"), "{said}");
     assert!(
-        said.contains("Service-ID 0x0000000001061144: SL 0 back by the default level"),
+        said.contains("service id 0x1061144: SL 0 back by the default level"),
         "{said}"
     );
     // Bits that the engine overwrites make no difference.
