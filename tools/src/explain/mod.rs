@@ -15,7 +15,7 @@
 //! answer      LID 9, SL 8, P_Key 0xffff, MTU 2048, ..
 //! ```
 //!
-//! [`account`] finds out, [`document`] is what was found, [`text`] says it to people. The demo and
+//! `account` finds out, `document` is what was found, `text` says it to people. The demo and
 //! `sapphire policy explain` use the same rooms. It asks no running SA: `sapphire query path` does
 //! that.
 

@@ -101,7 +101,7 @@ fn fat_tree(name: &str, ports: u8, directory: &Path) -> Result<Fabric, Failure> 
 /// An ibsim net file: leaves `L<pod>_<n>`, middle switches `M<pod>_<n>`, top switches `T<n>_<n>`.
 ///
 /// With p ports: p pods of p/2 leaves and p/2 middle switches, (p/2)^2 top switches, p^3/4 hosts;
-/// 32 ports make 8,192 hosts. Middle switch m of each pod leads to the top switches T<m>_0 and on.
+/// 32 ports make 8,192 hosts. Middle switch m of each pod leads to the top switches `T<m>_0` and on.
 fn fat_tree_net(ports: u8) -> String {
     let half = ports / 2;
     let mut text = String::new();
