@@ -227,7 +227,12 @@ fn collect(folder: &Path, into: &mut BTreeSet<String>) -> Result<()> {
         let text = fs::read_to_string(&path)?;
         // The tests of a file have names of their own.
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        into.extend(code.split('"').filter(is_name).map(str::to_owned));
+        // Comments give examples of names.
+        let lines = code
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        let names = lines.flat_map(|line| line.split('"'));
+        into.extend(names.filter(is_name).map(str::to_owned));
     }
     Ok(())
 }
