@@ -20,8 +20,8 @@ const FUNCTION_P95: usize = 33;
 /// Lines of a file, over all packages.
 const FILE_P95: usize = 350;
 /// Per thousand lines that are not blank: documentation, and reasons beside the code.
-const DOCUMENTED: usize = 200;
-const REASONED: usize = 20;
+const DOCUMENTED: usize = 215;
+const REASONED: usize = 22;
 
 #[test]
 fn modules_form_no_new_circles() {
