@@ -21,8 +21,9 @@
 //! ```
 
 mod read;
+mod shapes;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use sa_compiler::pipeline::{self, Inputs};
@@ -40,6 +41,17 @@ use crate::wrong::Wrong;
 pub(crate) enum Fabric {
     /// Write a torus or mesh as DIR/net, DIR/torus-2QoS.conf and DIR/topo.json
     Torus(Torus),
+    /// Write a fat tree as DIR/net: leaves L0_0, middle switches M0_0 by pod, tops T0_0 by group
+    FatTree(shapes::FatTree),
+    /// Write a dragonfly as DIR/net: switches S0_0 by group
+    Dragonfly(shapes::Dragonfly),
+    /// Write a dragonfly+ as DIR/net: leaves L0_0 and spines P0_0 by group
+    DragonflyPlus(shapes::DragonflyPlus),
+    /// Write a HyperX as DIR/net: full mesh, flattened butterfly, hypercube; switches S0_0
+    #[command(name = "hyperx")]
+    HyperX(shapes::HyperX),
+    /// Write a random regular fabric as DIR/net: switches S0
+    Random(shapes::Random),
     /// Write the fabric of a running SA as OpenSM's dump files, for all verbs that take a fabric
     Read(read::Read),
 }
@@ -122,6 +134,11 @@ fn link(text: &str) -> Result<(Coordinate, Axis, bool), Wrong> {
 pub(crate) fn run(verb: &Fabric) -> Outcome {
     match verb {
         Fabric::Torus(torus) => write_torus(torus),
+        Fabric::FatTree(verb) => shapes::write_fat_tree(verb),
+        Fabric::Dragonfly(verb) => shapes::write_dragonfly(verb),
+        Fabric::DragonflyPlus(verb) => shapes::write_dragonfly_plus(verb),
+        Fabric::HyperX(verb) => shapes::write_hyperx(verb),
+        Fabric::Random(verb) => shapes::write_random(verb),
         Fabric::Read(verb) => read::run(verb),
     }
 }
@@ -138,10 +155,16 @@ fn write_torus(verb: &Torus) -> Outcome {
     if verb.lids {
         write_lids(&folder)?;
     }
-    let (switches, links, hosts) = (plan.switches.len(), plan.links.len(), plan.hosts.len());
+    let counts = [plan.switches.len(), plan.links.len(), plan.hosts.len()];
+    written(&verb.output, counts)
+}
+
+/// Says what was written. `counts`: switches, links between them, hosts.
+fn written(folder: &Path, counts: [usize; 3]) -> Outcome {
+    let [switches, links, hosts] = counts;
     outln!(
         "{}: {}, {}, {}",
-        verb.output.display(),
+        folder.display(),
         display::count(switches, "switch", "switches"),
         display::count(links, "link", "links"),
         display::count(hosts, "host", "hosts")

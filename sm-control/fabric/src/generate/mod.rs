@@ -1,4 +1,5 @@
-//! Torus and mesh fabrics to order, as ibsim net files with the matching `torus-2QoS.conf`.
+//! Fabrics to order, as ibsim net files: tori and meshes here, with the matching `torus-2QoS.conf`; other shapes in
+//! files of their own, on a common [`Wiring`].
 //!
 //! Ports are planned on the undamaged fabric, so that taking out a switch or a link moves nothing
 //! else: two plans that differ only in damage describe one machine before and after a failure.
@@ -20,9 +21,21 @@
 
 mod text;
 
+mod dragonfly;
+mod fat_tree;
+mod hyperx;
+mod random;
+mod wiring;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
+
+pub use dragonfly::{DragonflySpec, dragonfly};
+pub use fat_tree::{FatTreeSpec, fat_tree};
+pub use hyperx::{HyperXSpec, hyperx};
+pub use random::{RandomSpec, random};
+pub use wiring::Wiring;
 
 /// x, y, z.
 ///
@@ -108,6 +121,44 @@ pub enum GenerateError {
     /// The seed switch was taken out.
     #[error("the seed switch {0},{1},{2} is left out; choose another origin")]
     SeedMissing(u8, u8, u8),
+    /// A number that fits no such fabric.
+    #[error("{what} must be {expected}")]
+    Number {
+        /// Which.
+        what: &'static str,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// More switches than a subnet has LIDs for.
+    #[error("more switches than the 49151 that a subnet has LIDs for")]
+    TooManySwitches,
+    /// Damage to a switch that is not there.
+    #[error("there is no switch {0}")]
+    NoSuchSwitch(String),
+    /// Damage to a cable that is not there.
+    #[error("no cable is at port {port} of {switch}")]
+    NoSuchCable {
+        /// The name of the switch.
+        switch: String,
+        /// Its port.
+        port: u8,
+    },
+}
+
+/// Unicast LIDs of a subnet, one of which a switch takes at least.
+const MOST_SWITCHES: usize = 0xBFFF;
+
+/// Errors: `Number`, unless the condition holds.
+const fn need(
+    holds: bool,
+    what: &'static str,
+    expected: &'static str,
+) -> Result<(), GenerateError> {
+    if holds {
+        Ok(())
+    } else {
+        Err(GenerateError::Number { what, expected })
+    }
 }
 
 /// A planned switch.

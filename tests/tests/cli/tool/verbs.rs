@@ -13,9 +13,17 @@ use sa_tests::ring::{Bed, CONFIG};
 const VIA: &str = "--via ring:ring --timeout 2000";
 
 /// What each verb is run with in the directory of [`site`]. A verb that is not here fails the tests.
-const ARGUMENTS: [(&str, &str); 48] = [
+const ARGUMENTS: [(&str, &str); 53] = [
     ("demo", "--radix 3 --seconds 0.1"),
     ("fabric torus", "3 3 3 -o made"),
+    ("fabric fat-tree", "--radix 4 -o made"),
+    ("fabric dragonfly", "--switches 2 --global 1 -o made"),
+    (
+        "fabric dragonfly-plus",
+        "--leaves 2 --spines 2 --global 1 -o made",
+    ),
+    ("fabric hyperx", "3 3 -o made"),
+    ("fabric random", "--switches 8 --degree 3 -o made"),
     (
         "fabric read",
         "--via umad:none --timeout 100 --retries 0 -o read",

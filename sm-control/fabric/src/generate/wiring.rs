@@ -1,0 +1,244 @@
+//! A fabric of any shape before it is a file: switches, hosts and cables, by name.
+//!
+//! A shape (`fat_tree`, `dragonfly` and so on) adds its switches first and cables them in an order of its own; ports are
+//! dealt out in that order, or named. Damage comes last and moves nothing: whoever plans the same shape
+//! twice, once with a switch less, has one machine before and after a failure, with the same names, GUIDs
+//! and port numbers.
+//!
+//! ```text
+//! shape -> Wiring -> without_switch, without_cable -> net (ibsim's net file), topo (for programs)
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::GenerateError;
+
+/// The first switch; the n-th has n more.
+const SWITCH_GUIDS: u64 = 0x20_0000;
+/// The first host, far above all switches; one every 16, port GUID one above the node's.
+const HOST_GUIDS: u64 = 0x100_0000;
+/// Ports that a switch can have: 255 is no port number.
+pub(super) const MOST_PORTS: u8 = 254;
+/// Hosts that a subnet has unicast LIDs for, with one each.
+pub(super) const MOST_HOSTS: usize = 0xBFFF;
+
+/// A switch of a [`Wiring`]. Shape: index into its switches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SwitchNo(usize);
+
+/// A switch, and what its ports lead to.
+#[derive(Debug, Clone)]
+struct Switch {
+    name: String,
+    ports: u8,
+    /// By port number.
+    wires: BTreeMap<u8, Peer>,
+    is_gone: bool,
+}
+
+/// The other end of a cable.
+#[derive(Debug, Clone, Copy)]
+enum Peer {
+    Switch(SwitchNo, u8),
+    Host(usize),
+}
+
+/// A host with one port.
+#[derive(Debug, Clone)]
+struct Host {
+    name: String,
+    switch: SwitchNo,
+    port: u8,
+}
+
+/// A fabric that can be written as files.
+#[derive(Debug, Clone)]
+pub struct Wiring {
+    title: String,
+    switches: Vec<Switch>,
+    hosts: Vec<Host>,
+    damage: Vec<String>,
+}
+
+impl Wiring {
+    /// One without nodes. `title`: what it is, for the first line of its file.
+    pub fn new(title: String) -> Self {
+        Self {
+            title,
+            switches: Vec::new(),
+            hosts: Vec::new(),
+            damage: Vec::new(),
+        }
+    }
+
+    /// Adds a switch with so many ports, none of them cabled.
+    pub fn add_switch(&mut self, name: String, ports: u8) -> SwitchNo {
+        self.switches.push(Switch {
+            name,
+            ports,
+            wires: BTreeMap::new(),
+            is_gone: false,
+        });
+        SwitchNo(self.switches.len() - 1)
+    }
+
+    /// Adds a host at the next free port of a switch. Errors: `Ports`, `TooManyHosts`.
+    pub fn add_host(&mut self, name: String, switch: SwitchNo) -> Result<(), GenerateError> {
+        let number = self.hosts.len();
+        if number >= MOST_HOSTS {
+            return Err(GenerateError::TooManyHosts(number + 1));
+        }
+        let port = self.next_port(switch)?;
+        self.wire(switch, port, Peer::Host(number));
+        self.hosts.push(Host { name, switch, port });
+        Ok(())
+    }
+
+    /// Lays a cable between the next free ports of two switches. Errors: `Ports`.
+    pub fn connect(&mut self, one: SwitchNo, other: SwitchNo) -> Result<(), GenerateError> {
+        let near = self.next_port(one)?;
+        self.wire(one, near, Peer::Switch(other, 0));
+        // A cable from a switch to itself takes two ports.
+        let far = self.next_port(other)?;
+        self.wire(one, near, Peer::Switch(other, far));
+        self.wire(other, far, Peer::Switch(one, near));
+        Ok(())
+    }
+
+    fn wire(&mut self, switch: SwitchNo, port: u8, peer: Peer) {
+        if let Some(switch) = self.switches.get_mut(switch.0) {
+            switch.wires.insert(port, peer);
+        }
+    }
+
+    fn next_port(&self, switch: SwitchNo) -> Result<u8, GenerateError> {
+        let Some(switch) = self.switches.get(switch.0) else {
+            return Err(GenerateError::NoSuchSwitch(switch.0.to_string()));
+        };
+        let port = switch.wires.len() + 1;
+        match u8::try_from(port) {
+            Ok(port) if port <= switch.ports => Ok(port),
+            _ => Err(GenerateError::Ports {
+                needed: port,
+                ports: switch.ports,
+            }),
+        }
+    }
+
+    /// Takes out a switch with its hosts. Errors: `NoSuchSwitch`.
+    pub fn without_switch(&mut self, name: &str) -> Result<(), GenerateError> {
+        let found = self.switch_mut(name)?;
+        found.is_gone = true;
+        self.damage.push(name.to_owned());
+        Ok(())
+    }
+
+    /// Takes out the cable at a port of a switch. Errors: `NoSuchSwitch`, `NoSuchCable`.
+    pub fn without_cable(&mut self, name: &str, port: u8) -> Result<(), GenerateError> {
+        let found = self.switch_mut(name)?;
+        let peer = found.wires.remove(&port);
+        match peer {
+            Some(Peer::Switch(other, far)) => {
+                if let Some(other) = self.switches.get_mut(other.0) {
+                    other.wires.remove(&far);
+                }
+            }
+            Some(Peer::Host(_)) => {}
+            None => {
+                return Err(GenerateError::NoSuchCable {
+                    switch: name.to_owned(),
+                    port,
+                });
+            }
+        }
+        self.damage.push(format!("{name}:{port}"));
+        Ok(())
+    }
+
+    fn switch_mut(&mut self, name: &str) -> Result<&mut Switch, GenerateError> {
+        let mut switches = self.switches.iter_mut();
+        let found = switches.find(|switch| switch.name == name && !switch.is_gone);
+        found.ok_or_else(|| GenerateError::NoSuchSwitch(name.to_owned()))
+    }
+
+    /// Switches, cables between switches, and hosts that are left.
+    pub fn counts(&self) -> [usize; 3] {
+        let cables = self.present().flat_map(|(_, switch)| switch.wires.values());
+        let ends = cables.filter(|peer| matches!(peer, Peer::Switch(..)) && self.has(**peer));
+        let (ends, hosts) = (ends.count(), self.hosts_left().count());
+        [self.present().count(), ends / 2, hosts]
+    }
+
+    fn present(&self) -> impl Iterator<Item = (u64, &Switch)> {
+        let numbered = (0..).zip(&self.switches);
+        numbered.filter(|(_, switch)| !switch.is_gone)
+    }
+
+    /// Hosts whose switch is there, with their numbers. One without its cable is left, as in a real fabric.
+    fn hosts_left(&self) -> impl Iterator<Item = (u64, &Host)> {
+        let numbered = (0..).zip(&self.hosts);
+        numbered.filter(|(_, host)| {
+            self.switches
+                .get(host.switch.0)
+                .is_some_and(|it| !it.is_gone)
+        })
+    }
+
+    fn has(&self, peer: Peer) -> bool {
+        match peer {
+            Peer::Switch(switch, _) => self.switches.get(switch.0).is_some_and(|it| !it.is_gone),
+            Peer::Host(_) => true,
+        }
+    }
+
+    /// The ibsim net file.
+    pub fn net(&self) -> String {
+        let mut text = format!("# {}", self.title);
+        for gone in &self.damage {
+            let _ = write!(text, ", without {gone}");
+        }
+        text.push('\n');
+        for (number, switch) in self.present() {
+            let guid = SWITCH_GUIDS + number;
+            let _ = writeln!(
+                text,
+                "switchguid=0x{guid:x}\nSwitch {} \"{}\"",
+                switch.ports, switch.name
+            );
+            for (port, peer) in switch.wires.iter().filter(|(_, peer)| self.has(**peer)) {
+                let (name, far) = self.named(*peer);
+                let _ = writeln!(text, "[{port}] \"{name}\"[{far}]");
+            }
+            text.push('\n');
+        }
+        for (number, host) in self.hosts_left() {
+            let guid = HOST_GUIDS + number * 0x10;
+            let _ = writeln!(text, "caguid=0x{guid:x}\nHca 1 \"{}\"", host.name);
+            if let Some(switch) = self.cabled_to(host) {
+                let _ = writeln!(text, "[1] \"{}\"[{}]", switch.name, host.port);
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    fn cabled_to(&self, host: &Host) -> Option<&Switch> {
+        let switch = self.switches.get(host.switch.0)?;
+        switch.wires.contains_key(&host.port).then_some(switch)
+    }
+
+    /// Name and port of the end of a cable.
+    fn named(&self, peer: Peer) -> (&str, u8) {
+        match peer {
+            Peer::Switch(switch, port) => {
+                let name = self.switches.get(switch.0).map(|it| it.name.as_str());
+                (name.unwrap_or_default(), port)
+            }
+            Peer::Host(host) => {
+                let name = self.hosts.get(host).map(|it| it.name.as_str());
+                (name.unwrap_or_default(), 1)
+            }
+        }
+    }
+}
