@@ -179,7 +179,7 @@ fn everything(compiled: &Compiled) -> Made {
     }
 }
 
-/// FabricState fail and come back one by one: cables, cables of hosts, switches.
+/// Parts fail and come back one by one: cables, cables of hosts, switches.
 #[test]
 fn after_every_change_all_is_as_from_nothing() {
     let (_directory, inputs) = files("");

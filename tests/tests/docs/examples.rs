@@ -1,11 +1,12 @@
 //! The configurations in `docs/examples` are complete, current, and work.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use sa_tests::cli::check;
 use sm_control::config::{Config, RANGES, Range};
+
+use super::repository;
 
 const EXAMPLES: [&str; 2] = ["sapphired-ibsim.toml", "sapphired-umad.toml"];
 
@@ -20,10 +21,6 @@ const ALL: [&str; 5] = [
 fn example(name: &str) -> Result<String> {
     let path = repository().join("docs/examples").join(name);
     fs::read_to_string(&path).with_context(|| path.display().to_string())
-}
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// An example with the keys that it only shows: `#key = value`.

@@ -9,3 +9,10 @@ mod pictures;
 mod places;
 mod policy;
 mod promises;
+
+use std::path::{Path, PathBuf};
+
+/// Where the documents lie.
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}

@@ -4,13 +4,11 @@
 //! trusts the rest of the page less. A place may be written by its end alone (`path/judge.rs`), as tables do below
 //! a longer one, but it must be the end of a real path.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
+use super::repository;
 
 /// Places that have a name before they are there.
 const PLANNED: [&str; 3] = ["sm-control/sm", "sm-control/fleet", "sm-control/page"];

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
+use super::repository;
+
 /// Folders whose crates have tests of their own.
 const FOLDERS: [&str; 6] = [
     "bench",
@@ -18,10 +20,6 @@ const FOLDERS: [&str; 6] = [
     "sm-control",
     "tools",
 ];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
 
 /// Where the page names a test, and how.
 #[derive(Debug)]
@@ -85,7 +83,7 @@ fn tests_in(source: &str) -> impl Iterator<Item = &str> {
 
 /// The tests of a program of this crate as `cargo test` calls them: file, then function.
 fn of_program(program: &str) -> Result<BTreeSet<String>> {
-    let folder = root().join("tests/tests").join(program);
+    let folder = repository().join("tests/tests").join(program);
     let mut files = Vec::new();
     sources(&folder, &mut files)?;
     let mut all = BTreeSet::new();
@@ -108,7 +106,7 @@ fn of_program(program: &str) -> Result<BTreeSet<String>> {
 /// The tests of the crates in a folder: functions alone, as crates inside it may trade files.
 fn of_folder(folder: &str) -> Result<BTreeSet<String>> {
     let mut files = Vec::new();
-    sources(&root().join(folder), &mut files)?;
+    sources(&repository().join(folder), &mut files)?;
     let mut all = BTreeSet::new();
     for file in files {
         all.extend(tests_in(&fs::read_to_string(file)?).map(str::to_owned));
@@ -126,7 +124,7 @@ fn tests_of(place: &str) -> Result<BTreeSet<String>> {
 
 #[test]
 fn every_test_that_the_page_names_is_there() -> Result<()> {
-    let page = fs::read_to_string(root().join("docs/promises.md"))?;
+    let page = fs::read_to_string(repository().join("docs/promises.md"))?;
     let named = named(&page);
     ensure!(named.len() > 150, "{} tests named", named.len());
     let mut known: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
@@ -147,7 +145,7 @@ fn every_test_that_the_page_names_is_there() -> Result<()> {
 
 #[test]
 fn every_deviation_has_its_line() -> Result<()> {
-    let read = |name: &str| fs::read_to_string(root().join("docs").join(name));
+    let read = |name: &str| fs::read_to_string(repository().join("docs").join(name));
     let (deviations, promises) = (read("deviations.md")?, read("promises.md")?);
     let numbers = |page: &str| -> BTreeSet<u32> {
         let cells = page
@@ -169,7 +167,7 @@ fn every_deviation_has_its_line() -> Result<()> {
 /// A row that no test keeps is said to be one at the end of the page, and no other.
 #[test]
 fn what_no_test_keeps_is_said_at_the_end() -> Result<()> {
-    let page = fs::read_to_string(root().join("docs/promises.md"))?;
+    let page = fs::read_to_string(repository().join("docs/promises.md"))?;
     let (before, end) = page.split_once("## Without a test").context("its end")?;
     let none = before
         .lines()

@@ -10,13 +10,12 @@
 //!            middle to top switch                      one pod has a way less
 //! ```
 
-use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
 use routing::EngineKind;
 use sa_compiler::pipeline::Inputs;
-use sa_fabric::generate::{TorusSpec, plan};
+use sa_fabric::generate::{FatTreeSpec, TorusSpec, plan};
 
 use crate::Failure;
 
@@ -89,74 +88,12 @@ fn fat_tree(name: &str, ports: u8, directory: &Path) -> Result<Fabric, Failure> 
         engine: Some(EngineKind::MinHop),
         ..Inputs::default()
     };
-    fs::write(&inputs.fabric, fat_tree_net(ports))?;
+    let tree = sa_fabric::generate::fat_tree(&FatTreeSpec::new(3, ports))?;
+    fs::write(&inputs.fabric, tree.net())?;
     let half = ports / 2;
     Ok(Fabric {
         name: name.to_owned(),
         inputs,
         cables: vec![format!("L3_1:{}", half + 2), format!("T1_1:{}", half)],
     })
-}
-
-/// An ibsim net file: leaves `L<pod>_<n>`, middle switches `M<pod>_<n>`, top switches `T<n>_<n>`.
-///
-/// With p ports: p pods of p/2 leaves and p/2 middle switches, (p/2)^2 top switches, p^3/4 hosts;
-/// 32 ports make 8,192 hosts. Middle switch m of each pod leads to the top switches `T<m>_0` and on.
-fn fat_tree_net(ports: u8) -> String {
-    let half = ports / 2;
-    let mut text = String::new();
-    let mut guid = 0x20_0000_u32;
-    let mut switch = |text: &mut String, name: String| {
-        guid += 1;
-        let _ = writeln!(text, "switchguid=0x{guid:x}\nSwitch {ports} \"{name}\"");
-    };
-    for pod in 0..ports {
-        for leaf in 0..half {
-            switch(&mut text, format!("L{pod}_{leaf}"));
-            for nth in 0..half {
-                let _ = writeln!(text, "[{}] \"H{pod}_{leaf}_{nth}\"[1]", nth + 1);
-                let _ = writeln!(text, "[{}] \"M{pod}_{nth}\"[{}]", half + nth + 1, leaf + 1);
-            }
-            text.push('\n');
-        }
-        for middle in 0..half {
-            switch(&mut text, format!("M{pod}_{middle}"));
-            for nth in 0..half {
-                let _ = writeln!(
-                    text,
-                    "[{}] \"L{pod}_{nth}\"[{}]",
-                    nth + 1,
-                    half + middle + 1
-                );
-                let _ = writeln!(
-                    text,
-                    "[{}] \"T{middle}_{nth}\"[{}]",
-                    half + nth + 1,
-                    pod + 1
-                );
-            }
-            text.push('\n');
-        }
-    }
-    for (top, nth) in (0..half).flat_map(|top| (0..half).map(move |nth| (top, nth))) {
-        switch(&mut text, format!("T{top}_{nth}"));
-        for pod in 0..ports {
-            let _ = writeln!(text, "[{}] \"M{pod}_{top}\"[{}]", pod + 1, half + nth + 1);
-        }
-        text.push('\n');
-    }
-    fat_tree_hosts(half, &mut text);
-    text
-}
-
-/// GUIDs are 16 apart: those of ports follow that of their node.
-fn fat_tree_hosts(half: u8, text: &mut String) {
-    let mut guid = 0x40_0000_u32;
-    for (pod, leaf) in (0..2 * half).flat_map(|pod| (0..half).map(move |leaf| (pod, leaf))) {
-        for nth in 0..half {
-            guid += 0x10;
-            let _ = writeln!(text, "caguid=0x{guid:x}\nHca 1 \"H{pod}_{leaf}_{nth}\"");
-            let _ = writeln!(text, "[1] \"L{pod}_{leaf}\"[{}]\n", nth + 1);
-        }
-    }
 }

@@ -14,7 +14,7 @@
 //! Sources: Kim, Dally, Scott, Abts, Technology-Driven, Highly-Scalable Dragonfly Topology, 2008; Shpiner and others,
 //! Dragonfly+: Low Cost Topology for Scaling Datacenters, 2017.
 
-use super::wiring::{MOST_PORTS, SwitchNo, Wiring};
+use super::wiring::{SwitchNo, Wiring, ports};
 use super::{GenerateError, need};
 
 /// What to build.
@@ -59,13 +59,7 @@ pub fn dragonfly(spec: &DragonflySpec) -> Result<Wiring, GenerateError> {
     need(spec.switches > 0, "switches", "at least 1")?;
     need(spec.spines != Some(0), "spines", "at least 1")?;
     need(spec.global > 0, "global", "at least 1")?;
-    let ports = u8::try_from(spec.ports())
-        .ok()
-        .filter(|ports| *ports <= MOST_PORTS);
-    let ports = ports.ok_or_else(|| GenerateError::Ports {
-        needed: spec.ports().into(),
-        ports: MOST_PORTS,
-    })?;
+    let ports = ports(spec.ports().into())?;
     let most = spec.global_cables() + 1;
     let groups = spec.groups.unwrap_or(most);
     need(
@@ -108,16 +102,14 @@ fn add_group(
     wiring: &mut Wiring,
 ) -> Result<Vec<SwitchNo>, GenerateError> {
     let letter = if spec.spines.is_some() { 'L' } else { 'S' };
-    let mut add = |letter: char, count: u8| -> Vec<_> {
+    let mut add = |letter: char, count: u8| -> Result<Vec<_>, GenerateError> {
         let names = (0..count).map(|nth| format!("{letter}{group}_{nth}"));
         names.map(|name| wiring.add_switch(name, ports)).collect()
     };
-    let switches = add(letter, spec.switches);
-    let spines = spec.spines.map(|count| add('P', count));
+    let switches = add(letter, spec.switches)?;
+    let spines = spec.spines.map(|count| add('P', count)).transpose()?;
     for (nth, switch) in switches.iter().enumerate() {
-        for host in 0..spec.hosts {
-            wiring.add_host(format!("H{group}_{nth}_{host}"), *switch)?;
-        }
+        wiring.add_hosts(&format!("{group}_{nth}"), *switch, spec.hosts)?;
     }
     for (nth, switch) in switches.iter().enumerate() {
         let others = match &spines {

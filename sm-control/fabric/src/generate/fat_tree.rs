@@ -79,9 +79,9 @@ pub fn fat_tree(spec: &FatTreeSpec) -> Result<Wiring, GenerateError> {
         "pods",
         "at least 1, at most as many as a top switch has ports for",
     )?;
-    let mut text = Wiring::new(title(spec, pods));
+    let mut wiring = Wiring::new(title(spec, pods));
     if spec.levels == 2 {
-        two_levels(spec, pods, &mut text)?;
+        two_levels(spec, pods, &mut wiring)?;
     } else {
         let half = spec.radix / 2;
         need(
@@ -89,9 +89,9 @@ pub fn fat_tree(spec: &FatTreeSpec) -> Result<Wiring, GenerateError> {
             "parallel",
             "a divisor of the cables up of a middle switch, which are half of its ports",
         )?;
-        three_levels(spec, pods, &mut text)?;
+        three_levels(spec, pods, &mut wiring)?;
     }
-    Ok(text)
+    Ok(wiring)
 }
 
 fn title(spec: &FatTreeSpec, pods: u8) -> String {
@@ -104,14 +104,10 @@ fn title(spec: &FatTreeSpec, pods: u8) -> String {
 }
 
 fn two_levels(spec: &FatTreeSpec, leaves: u8, wiring: &mut Wiring) -> Result<(), GenerateError> {
-    let below: Vec<_> = (0..leaves)
-        .map(|leaf| wiring.add_switch(format!("L{leaf}"), spec.radix))
-        .collect();
-    let tops: Vec<_> = (0..spec.up() / spec.parallel)
-        .map(|top| wiring.add_switch(format!("T{top}"), spec.radix))
-        .collect();
+    let below = row(wiring, "L", leaves, spec.radix)?;
+    let tops = row(wiring, "T", spec.up() / spec.parallel, spec.radix)?;
     for (leaf, switch) in below.iter().enumerate() {
-        hosts(wiring, &format!("{leaf}"), *switch, spec.radix - spec.up())?;
+        wiring.add_hosts(&leaf.to_string(), *switch, spec.radix - spec.up())?;
     }
     join(wiring, &below, &tops, spec.parallel)
 }
@@ -122,19 +118,10 @@ fn three_levels(spec: &FatTreeSpec, pods: u8, wiring: &mut Wiring) -> Result<(),
     // The n-th middle switches of all pods.
     let mut groups: Vec<Vec<SwitchNo>> = vec![Vec::new(); middles.into()];
     for pod in 0..pods {
-        let below: Vec<_> = (0..leaves)
-            .map(|leaf| wiring.add_switch(format!("L{pod}_{leaf}"), spec.radix))
-            .collect();
-        let above: Vec<_> = (0..middles)
-            .map(|middle| wiring.add_switch(format!("M{pod}_{middle}"), spec.radix))
-            .collect();
+        let below = row(wiring, &format!("L{pod}_"), leaves, spec.radix)?;
+        let above = row(wiring, &format!("M{pod}_"), middles, spec.radix)?;
         for (leaf, switch) in below.iter().enumerate() {
-            hosts(
-                wiring,
-                &format!("{pod}_{leaf}"),
-                *switch,
-                spec.radix - spec.up(),
-            )?;
+            wiring.add_hosts(&format!("{pod}_{leaf}"), *switch, spec.radix - spec.up())?;
         }
         join(wiring, &below, &above, spec.parallel)?;
         for (group, middle) in groups.iter_mut().zip(above) {
@@ -142,21 +129,26 @@ fn three_levels(spec: &FatTreeSpec, pods: u8, wiring: &mut Wiring) -> Result<(),
         }
     }
     for (number, group) in groups.iter().enumerate() {
-        let tops: Vec<_> = (0..half / spec.parallel)
-            .map(|top| wiring.add_switch(format!("T{number}_{top}"), spec.radix))
-            .collect();
+        let tops = row(
+            wiring,
+            &format!("T{number}_"),
+            half / spec.parallel,
+            spec.radix,
+        )?;
         join(wiring, group, &tops, spec.parallel)?;
     }
     Ok(())
 }
 
-fn hosts(
+/// Switches that are named by a number behind `prefix`.
+fn row(
     wiring: &mut Wiring,
-    place: &str,
-    switch: SwitchNo,
+    prefix: &str,
     count: u8,
-) -> Result<(), GenerateError> {
-    (0..count).try_for_each(|host| wiring.add_host(format!("H{place}_{host}"), switch))
+    ports: u8,
+) -> Result<Vec<SwitchNo>, GenerateError> {
+    let names = (0..count).map(|nth| format!("{prefix}{nth}"));
+    names.map(|name| wiring.add_switch(name, ports)).collect()
 }
 
 /// Joins each switch below with each above.

@@ -6,7 +6,7 @@
 //! Source: Ahn, Binkert, Davis, McLaren, Schreiber, HyperX: Topology, Routing, and Packaging of Efficient Large-Scale
 //! Networks, 2009.
 
-use super::wiring::{MOST_PORTS, Wiring};
+use super::wiring::{Wiring, ports};
 use super::{GenerateError, need};
 
 /// What to build.
@@ -31,27 +31,16 @@ pub fn hyperx(spec: &HyperXSpec) -> Result<Wiring, GenerateError> {
     need(spec.parallel > 0, "parallel", "at least 1")?;
     let links: usize = spec.size.iter().map(|size| usize::from(*size) - 1).sum();
     let needed = links * usize::from(spec.parallel) + usize::from(spec.hosts);
-    let ports = u8::try_from(needed)
-        .ok()
-        .filter(|ports| *ports <= MOST_PORTS);
-    let ports = ports.ok_or(GenerateError::Ports {
-        needed,
-        ports: MOST_PORTS,
-    })?;
-    let count = spec
-        .size
-        .iter()
-        .try_fold(1_usize, |count, size| count.checked_mul((*size).into()));
-    let count = count.filter(|count| *count <= super::MOST_SWITCHES);
-    let count = count.ok_or(GenerateError::TooManySwitches)?;
+    let ports = ports(needed)?;
+    // Too many are refused as they are added, at the first that has no LID.
+    let count =
+        (spec.size.iter()).fold(1_usize, |count, size| count.saturating_mul((*size).into()));
     let mut wiring = Wiring::new(title(spec));
     let switches: Vec<_> = (0..count)
         .map(|number| wiring.add_switch(format!("S{}", name(&spec.size, number)), ports))
-        .collect();
+        .collect::<Result<_, _>>()?;
     for (number, switch) in switches.iter().enumerate() {
-        for host in 0..spec.hosts {
-            wiring.add_host(format!("H{}_{host}", name(&spec.size, number)), *switch)?;
-        }
+        wiring.add_hosts(&name(&spec.size, number), *switch, spec.hosts)?;
         let mut stride = 1;
         for size in spec.size.iter().map(|size| usize::from(*size)) {
             let at = number / stride % size;

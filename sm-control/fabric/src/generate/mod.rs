@@ -16,15 +16,13 @@
 //! GUIDs are small and in the order of places so that people can read them in dumps; they are not
 //! the order in which OpenSM goes through its maps, which is by reversed bytes.
 //!
-//! Users: `sapphire generate`, tests and benchmarks of every crate, the simulated fabrics of the
-//! rig. `text` writes the files.
-
-mod text;
+//! Users: `sapphire fabric`, tests and benchmarks. `text` writes the files of a torus.
 
 mod dragonfly;
 mod fat_tree;
 mod hyperx;
 mod random;
+mod text;
 mod wiring;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -129,9 +127,9 @@ pub enum GenerateError {
         /// What it must be.
         expected: &'static str,
     },
-    /// More switches than a subnet has LIDs for.
-    #[error("more switches than the 49151 that a subnet has LIDs for")]
-    TooManySwitches,
+    /// More nodes than a subnet has LIDs for.
+    #[error("switches and hosts are more than the 49151 that a subnet has LIDs for")]
+    TooManyNodes,
     /// Damage to a switch that is not there.
     #[error("there is no switch {0}")]
     NoSuchSwitch(String),
@@ -144,9 +142,6 @@ pub enum GenerateError {
         port: u8,
     },
 }
-
-/// Unicast LIDs of a subnet, one of which a switch takes at least.
-const MOST_SWITCHES: usize = 0xBFFF;
 
 /// Errors: `Number`, unless the condition holds.
 const fn need(

@@ -9,13 +9,13 @@
 
 use std::collections::BTreeSet;
 
-use super::wiring::{MOST_PORTS, Wiring};
-use super::{GenerateError, MOST_SWITCHES, need};
+use super::wiring::{Wiring, ports};
+use super::{GenerateError, need};
 
 /// What to build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RandomSpec {
-    /// Switches.
+    /// Switches: at least 4, as each has three cables or more.
     pub switches: u16,
     /// Cables of a switch to others.
     pub degree: u8,
@@ -28,11 +28,7 @@ pub struct RandomSpec {
 /// Plans the fabric, which is connected. Errors: a number that fits none; more hosts than a subnet has LIDs.
 pub fn random(spec: &RandomSpec) -> Result<Wiring, GenerateError> {
     let (switches, degree) = (usize::from(spec.switches), usize::from(spec.degree));
-    need(
-        (3..=MOST_SWITCHES).contains(&switches),
-        "switches",
-        "3 to 49151",
-    )?;
+    need(switches > 3, "switches", "at least 4")?;
     need(
         (3..switches).contains(&degree),
         "degree",
@@ -44,22 +40,16 @@ pub fn random(spec: &RandomSpec) -> Result<Wiring, GenerateError> {
         "even where the number of switches is odd, as a cable has two ends",
     )?;
     let needed = degree + usize::from(spec.hosts);
-    let ports = u8::try_from(needed)
-        .ok()
-        .filter(|ports| *ports <= MOST_PORTS);
-    let ports = ports.ok_or(GenerateError::Ports {
-        needed,
-        ports: MOST_PORTS,
-    })?;
+    let ports = ports(needed)?;
     let RandomSpec { hosts, seed, .. } = spec;
     let mut wiring = Wiring::new(format!(
         "random fabric of {switches} switches, {degree} cables and {hosts} hosts per switch, seed {seed}"
     ));
     let numbers: Vec<_> = (0..switches)
         .map(|number| wiring.add_switch(format!("S{number}"), ports))
-        .collect();
+        .collect::<Result<_, _>>()?;
     for (number, switch) in numbers.iter().enumerate() {
-        (0..*hosts).try_for_each(|host| wiring.add_host(format!("H{number}_{host}"), *switch))?;
+        wiring.add_hosts(&number.to_string(), *switch, *hosts)?;
     }
     for (one, other) in cables(switches, degree, *seed) {
         if let (Some(one), Some(other)) = (numbers.get(one), numbers.get(other)) {

@@ -20,8 +20,19 @@ const SWITCH_GUIDS: u64 = 0x20_0000;
 const HOST_GUIDS: u64 = 0x100_0000;
 /// Ports that a switch can have: 255 is no port number.
 pub(super) const MOST_PORTS: u8 = 254;
-/// Hosts that a subnet has unicast LIDs for, with one each.
-pub(super) const MOST_HOSTS: usize = 0xBFFF;
+/// Switches and hosts that a subnet has unicast LIDs for, with one each.
+pub(super) const MOST_NODES: usize = 0xBFFF;
+
+/// A number of ports that a switch can have. Errors: `Ports`.
+pub(super) fn ports(needed: usize) -> Result<u8, GenerateError> {
+    let ports = u8::try_from(needed)
+        .ok()
+        .filter(|ports| *ports <= MOST_PORTS);
+    ports.ok_or(GenerateError::Ports {
+        needed,
+        ports: MOST_PORTS,
+    })
+}
 
 /// A switch of a [`Wiring`]. Shape: index into its switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,35 +83,51 @@ impl Wiring {
         }
     }
 
-    /// Adds a switch with so many ports, none of them cabled.
-    pub fn add_switch(&mut self, name: String, ports: u8) -> SwitchNo {
+    /// Adds a switch with so many ports, none of them cabled. Errors: `TooManyNodes`.
+    pub fn add_switch(&mut self, name: String, ports: u8) -> Result<SwitchNo, GenerateError> {
+        self.has_room()?;
         self.switches.push(Switch {
             name,
             ports,
             wires: BTreeMap::new(),
             is_gone: false,
         });
-        SwitchNo(self.switches.len() - 1)
+        Ok(SwitchNo(self.switches.len() - 1))
     }
 
-    /// Adds a host at the next free port of a switch. Errors: `Ports`, `TooManyHosts`.
-    pub fn add_host(&mut self, name: String, switch: SwitchNo) -> Result<(), GenerateError> {
-        let number = self.hosts.len();
-        if number >= MOST_HOSTS {
-            return Err(GenerateError::TooManyHosts(number + 1));
+    /// Adds hosts at the next free ports of a switch: `H<place>_0` and on. Errors: `Ports`,
+    /// `TooManyNodes`.
+    pub fn add_hosts(
+        &mut self,
+        place: &str,
+        switch: SwitchNo,
+        count: u8,
+    ) -> Result<(), GenerateError> {
+        for nth in 0..count {
+            self.has_room()?;
+            let port = self.next_port(switch)?;
+            self.wire(switch, port, Peer::Host(self.hosts.len()));
+            self.hosts.push(Host {
+                name: format!("H{place}_{nth}"),
+                switch,
+                port,
+            });
         }
-        let port = self.next_port(switch)?;
-        self.wire(switch, port, Peer::Host(number));
-        self.hosts.push(Host { name, switch, port });
         Ok(())
     }
 
-    /// Lays a cable between the next free ports of two switches. Errors: `Ports`.
+    /// Errors: `TooManyNodes`, where there is none for another node.
+    const fn has_room(&self) -> Result<(), GenerateError> {
+        if self.switches.len() + self.hosts.len() < MOST_NODES {
+            Ok(())
+        } else {
+            Err(GenerateError::TooManyNodes)
+        }
+    }
+
+    /// Lays a cable between the next free ports of two different switches. Errors: `Ports`.
     pub fn connect(&mut self, one: SwitchNo, other: SwitchNo) -> Result<(), GenerateError> {
-        let near = self.next_port(one)?;
-        self.wire(one, near, Peer::Switch(other, 0));
-        // A cable from a switch to itself takes two ports.
-        let far = self.next_port(other)?;
+        let (near, far) = (self.next_port(one)?, self.next_port(other)?);
         self.wire(one, near, Peer::Switch(other, far));
         self.wire(other, far, Peer::Switch(one, near));
         Ok(())

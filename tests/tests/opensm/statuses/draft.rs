@@ -65,7 +65,7 @@ impl Draft {
     }
 }
 
-/// FabricState of PathRecord.
+/// Parts of PathRecord.
 impl Draft {
     pub(crate) fn path(asked: u8) -> Self {
         Self::new(AttributeId::PATH_RECORD, asked)
