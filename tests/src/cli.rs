@@ -18,7 +18,7 @@ pub fn program(name: &str) -> Result<PathBuf> {
         .ancestors()
         .nth(2)
         .context("tests run from target/PROFILE/deps")?;
-    if name.ends_with(".so") && profile.ends_with("release") {
+    if name == "libsapphire_split.so" && profile.ends_with("release") {
         return library(profile, name);
     }
     let path = profile.join(name);
@@ -62,6 +62,8 @@ fn build(profile: &Path) -> Result<()> {
             "sa-tools",
             "-p",
             "sapphire-split",
+            "-p",
+            "sa-client-c",
             "--target-dir",
         ])
         .arg(target);

@@ -244,15 +244,14 @@ impl Bed {
 
     /// Compiles the example in C against header and library. Gives the program.
     pub fn compile_c(&self) -> Result<PathBuf> {
-        let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sa-fastpath/client");
+        let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sa-fastpath/client/c");
         self.compile(&client.join("examples/paths.c"))
     }
 
     /// The same with any program.
     pub fn compile(&self, source: &Path) -> Result<PathBuf> {
-        let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sa-fastpath/client");
-        let library = std::env::current_exe()?.with_file_name("libsa_client.so");
-        ensure!(library.is_file(), "{} was not built", library.display());
+        let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sa-fastpath/client/c");
+        let library = program("libsa_client.so")?;
         let program = self.dir().join(source.file_stem().context("a name")?);
         let directory = library.parent().context("a directory")?;
         let output = Command::new("cc")

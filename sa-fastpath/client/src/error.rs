@@ -93,6 +93,26 @@ pub enum Error {
     NoRecord,
 }
 
+impl Error {
+    /// The number of this error in the library for C, whose header has a name for each.
+    ///
+    /// Positive: the MAD status of the SA. Negative: anything else. None may ever change: programs in C
+    /// compare with them.
+    pub const fn code(&self) -> i32 {
+        match self {
+            Self::Connect { .. } | Self::NoDaemon { .. } => -1,
+            Self::Version { .. } | Self::Refused { .. } | Self::Memory { .. } => -2,
+            Self::Closed(_) => -3,
+            Self::InFlight => -4,
+            Self::Length(_) => -5,
+            Self::TimedOut => -6,
+            Self::NoReply | Self::NoRecord => -7,
+            Self::Forked => -9,
+            Self::Status(status) => status.get() as i32,
+        }
+    }
+}
+
 /// Why the daemon is not there any more for this client.
 ///
 /// As the daemon wrote it into the ring's first page before it closed, or [`Self::Gone`] where

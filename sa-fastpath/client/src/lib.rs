@@ -1,7 +1,7 @@
 //! Asks the `sapphired` of this node for paths, through memory shared with it.
 //!
 //! A request is written into a slot, the daemon answers it there: no system call, a microsecond.
-//! See docs/ring.md for what lies where, and `include/sapphire_sa.h` for C.
+//! See docs/ring.md for what lies where, and the package `sa-client-c` for C.
 //!
 //! One request and its answer, over three positions that only grow (slot = position modulo slots):
 //!
@@ -63,7 +63,6 @@
 mod ask;
 mod connect;
 mod error;
-mod ffi;
 mod home;
 mod late;
 pub mod request;

@@ -1,7 +1,7 @@
-//! What C is told: numbers of errors, their words, and a path as a struct.
+//! What C is told: numbers of its own errors, words of all, and a path as a struct.
 //!
-//! Nothing here touches a pointer. The numbers, and the layout of the path, are part of the
-//! library's contract (`include/sapphire_sa.h`): programs are compiled against them.
+//! Nothing here touches a pointer. The numbers (the others are at [`Error::code`]), and the layout of the
+//! path, are part of the library's contract (`include/sapphire_sa.h`): programs are compiled against them.
 
 use core::ffi::c_int;
 use std::ffi::CString;
@@ -9,14 +9,14 @@ use std::ffi::CString;
 use sa_wire::path_record::PathRecord;
 use zerocopy::IntoBytes;
 
-use crate::Error;
+use sa_client::Error;
 
 /// A path for C: `struct sa_path` of the header.
 ///
 /// Numbers in host order, GIDs as bytes of the wire; `record` has the record as it came, for what
 /// has no field.
 #[repr(C)]
-pub(super) struct SaPath {
+pub(crate) struct SaPath {
     dgid: [u8; 16],
     sgid: [u8; 16],
     dlid: u16,
@@ -45,16 +45,15 @@ pub(super) struct SaPath {
 
 const _: () = assert!(size_of::<SaPath>() == 120 && core::mem::offset_of!(SaPath, record) == 56);
 
-/// `SA_ERROR_ARGUMENT`: a pointer that must not be null is, or a length that cannot be.
-pub(super) const ARGUMENT: c_int = -5;
+/// `SA_ERROR_ARGUMENT`: a pointer that must not be null is, or a length that cannot be; the same number
+/// as of [`Error::Length`].
+pub(crate) const ARGUMENT: c_int = -5;
 /// `SA_ERROR_ROOM`: the reply is longer than the caller's room, whose length was written back.
-pub(super) const ROOM: c_int = -8;
-/// `SA_ERROR_FORKED`: this process was forked from the one that connected.
-pub(super) const FORKED: c_int = -9;
+pub(crate) const ROOM: c_int = -8;
 
 impl SaPath {
     /// The fields of a path in host order, as the header file has them.
-    pub(super) fn of(record: &PathRecord) -> Self {
+    pub(crate) fn of(record: &PathRecord) -> Self {
         let mut whole = [0; 64];
         whole.copy_from_slice(record.as_bytes());
         Self {
@@ -78,22 +77,6 @@ impl SaPath {
 }
 
 /// The error's text for `sa_client_error`.
-pub(super) fn words(error: &Error) -> CString {
+pub(crate) fn words(error: &Error) -> CString {
     CString::new(error.to_string()).unwrap_or_default()
-}
-
-/// The number of an error; the header file has a name for each.
-/// None may ever change: programs in C compare with them.
-pub(super) const fn code(error: &Error) -> c_int {
-    match error {
-        Error::Connect { .. } | Error::NoDaemon { .. } => -1,
-        Error::Version { .. } | Error::Refused { .. } | Error::Memory { .. } => -2,
-        Error::Closed(_) => -3,
-        Error::InFlight => -4,
-        Error::Length(_) => ARGUMENT,
-        Error::TimedOut => -6,
-        Error::NoReply | Error::NoRecord => -7,
-        Error::Forked => FORKED,
-        Error::Status(status) => status.get() as c_int,
-    }
 }

@@ -1,4 +1,4 @@
-//! The same for C: see `include/sapphire_sa.h`, which says what each call does.
+//! The client of a ring for C: see `include/sapphire_sa.h`, which says what each call does.
 //!
 //! Why a layer of its own: C has no lifetimes, so what a call leaves for its caller (the text of an
 //! error, a late reply) is kept in the handle until the next call of the same kind. What C is told,
@@ -21,9 +21,8 @@ use std::time::Duration;
 
 use sa_wire::path_record::PathRecord;
 
-use self::values::{ARGUMENT, ROOM, SaPath, code, words};
-use super::{Client, Error, Options, request, state};
-use sa_ring::layout::Slot;
+use self::values::{ARGUMENT, ROOM, SaPath, words};
+use sa_client::{Client, Error, Options, Slot, request, state};
 
 /// What C holds: the client, and what its last calls left for the caller to look at.
 ///
@@ -359,7 +358,7 @@ unsafe extern "C" fn sa_slot_path(slot: *const Slot, path: *mut SaPath) -> c_int
             // WHY: as above.
             unsafe { put(&record, path) }
         }
-        Err(error) => code(&error),
+        Err(error) => error.code(),
     }
 }
 
@@ -377,7 +376,7 @@ impl Handle {
             Ok(value) => (Some(value), 0),
             Err(error) => {
                 self.error = words(&error);
-                (None, code(&error))
+                (None, error.code())
             }
         }
     }
