@@ -1,4 +1,4 @@
-//! What a policy says about one query, rule by rule as written: the slow twin of the compiled
+//! What a policy says about one query, rule by rule as written: the slow reference of the compiled
 //! tables. It looks up groups on its own.
 //!
 //! It is as simple as the description of a policy: rule by rule, criterion by criterion. Nothing is prepared

@@ -1,5 +1,5 @@
 //! Engines, tables and the proof: against OpenSM's recorded tables, against written rules, and against
-//! twins that follow single packets.
+//! slow references that follow single packets.
 
 mod check;
 mod common;

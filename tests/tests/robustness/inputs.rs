@@ -149,7 +149,7 @@ proptest! {
 /// Found by the dumps above: nobody reaches a host that reaches everybody, so that all paths are
 /// alike but none from it is reversible.
 #[test]
-fn a_host_that_nobody_reaches_is_answered_as_the_twin_does() {
+fn a_host_that_nobody_reaches_is_answered_as_the_reference_does() {
     let directory = tempfile::tempdir().unwrap();
     write(directory.path(), &DUMPS, &[]);
     let path = directory.path().join("opensm-lfts.dump");

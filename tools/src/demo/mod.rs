@@ -1,7 +1,7 @@
 //! `sapphire demo`: the whole line in memory, in front of the reader's eyes.
 //!
 //! Nothing in it is a stand-in: files are written and read back, routes are proved, every reply is
-//! compared with the slow twin.
+//! compared with the reference.
 //!
 //! What it shows, in order, in a minute or so:
 //!

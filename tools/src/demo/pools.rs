@@ -1,6 +1,6 @@
-//! Requests between hosts drawn at random with a fixed seed, and what the slow twins expect.
+//! Requests between hosts drawn at random with a fixed seed, and what the reference expects.
 //!
-//! All replies are known before the first request goes out: the slow twin (the reference of
+//! All replies are known before the first request goes out: the slow reference (that of
 //! `sa-compiler`, which shares nothing with what answers) is asked for each state of the fabric. So
 //! a client compares bytes and nothing else while it is measured. For 65,536 requests of three
 //! workloads and four states that is 459,000 replies, some seconds of work.
@@ -35,7 +35,7 @@ pub(super) struct Pools {
 }
 
 impl Pools {
-    /// Draws requests between the hosts of the healthy fabric and has them answered by the twins.
+    /// Draws requests between the hosts of the healthy fabric and has them answered by the reference.
     /// On one thread: nothing is measured yet, and the order of work is that of the draws.
     pub(super) fn new(prepared: &Prepared) -> Self {
         let start = Instant::now();
@@ -62,7 +62,7 @@ impl Pools {
             changes: pool(&mixed, &states),
         };
         outln!(
-            "expected    {} replies by the slow twins in {:.1} s",
+            "expected    {} replies by the reference in {:.1} s",
             (3 + states.len()) * REQUESTS,
             start.elapsed().as_secs_f64()
         );
@@ -127,9 +127,9 @@ fn pool(requests: &[Slot], states: &[&Compiled]) -> Pool {
 
 /// What each client must see: whole records, an error's status, or silence.
 fn expected(requests: &[Slot], compiled: &Compiled) -> Vec<Expected> {
-    let twin = compiled.parts.reference();
+    let reference = compiled.parts.reference();
     let answers = requests.iter().map(|slot| {
-        match twin.respond(slot.header.lid.get(), &slot.mad) {
+        match reference.respond(slot.header.lid.get(), &slot.mad) {
             Some(Reply::Records(records)) => Expected::Records(records.as_bytes().to_vec()),
             Some(Reply::Error(status)) => Expected::Error(status.get()),
             // Never right: the workloads hold nothing else.

@@ -135,7 +135,7 @@ fn through_a_file(directory: &Path, compiled: &Compiled) -> Outcome<Snapshot> {
     let start = Instant::now();
     let mapped = or_fail(store::open(&path))?;
     outln!(
-        "stored      written and synced in {:.1} ms, mapped and verified in {:.1} ms",
+        "stored      written and synced in {:.1} ms, read and verified in {:.1} ms",
         written.as_secs_f64() * 1e3,
         start.elapsed().as_secs_f64() * 1e3
     );

@@ -122,7 +122,7 @@ fn clear() {
 /// machine's for the server's.
 pub(super) fn totals(results: &Results) {
     outln!(
-        "\n{} queries, {} lost, {} wrong (every reply compared whole with the slow twins)",
+        "\n{} queries, {} lost, {} wrong (every reply compared whole with the reference)",
         results.queries,
         results.lost,
         results.wrong

@@ -21,10 +21,10 @@ pub(crate) struct Difference {
 /// Asks both. Errors: the difference.
 pub(crate) fn compare(
     world: &World,
-    twin: &Reference<'_>,
+    reference: &Reference<'_>,
     slot: &Slot,
 ) -> Result<Seen, Difference> {
-    let slow = twin.respond(slot.header.lid.get(), &slot.mad);
+    let slow = reference.respond(slot.header.lid.get(), &slot.mad);
     if slow == Some(Reply::NotMine) {
         return Ok(Seen::Elsewhere);
     }
@@ -64,7 +64,7 @@ pub(crate) fn compare(
         }
         // Where the snapshot does not tell how long paths are, the other ones may look shorter.
         Reply::Records(_) if !world.snapshot.tells_lengths() => {
-            match twin.longer_alternates(slot.header.lid.get(), &slot.mad) {
+            match reference.longer_alternates(slot.header.lid.get(), &slot.mad) {
                 Some(longer) if *sent == success(slot, &longer) => Ok(Seen::Longer),
                 _ => Err(differ("records, or headers")),
             }
@@ -168,12 +168,12 @@ fn shown(sent: Option<&[u8]>, slow: Option<&Reply>) -> String {
         Some((status, records)) => format!("status 0x{status:04x}, {} records", records.len()),
         None => format!("{sent:02x?}"),
     };
-    let twin = match slow {
+    let reference = match slow {
         Some(Reply::Records(records)) => format!("status 0x0000, {} records", records.len()),
         other => format!("{other:?}"),
     };
     format!(
-        "product: {product}; record {place}: {}\n   twin: {twin}; record {place}: {}\nheaders {:02x?}",
+        "product: {product}; record {place}: {}\n   reference: {reference}; record {place}: {}\nheaders {:02x?}",
         line(records.get(place)),
         line(wanted.get(place)),
         sent.unwrap_or_default().get(..56),

@@ -84,8 +84,8 @@ impl World {
         let sent = respond(&self.compiled.snapshot, request).unwrap();
         let (_, records) = parse(&sent).unwrap();
         self.ask_together(request, &sent);
-        let twin = self.compiled.parts.reference();
-        let expected = twin.respond(request.header.lid.get(), &request.mad);
+        let reference = self.compiled.parts.reference();
+        let expected = reference.respond(request.header.lid.get(), &request.mad);
         match expected.unwrap() {
             Reply::Records(expected) => assert_eq!(records, expected),
             other => assert!(records.is_empty(), "{other:?}"),

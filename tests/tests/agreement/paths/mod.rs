@@ -58,7 +58,7 @@ fn a_thousand_pkey_tables_agree() {
 #[test]
 fn replies_have_a_largest_size() {
     let world = World::new(Recipe::new(&mut Rng::new(4), Kind::ManyLids)).unwrap();
-    let twin = world.parts.reference();
+    let reference = world.parts.reference();
     let ask = |bits| {
         let mask = sa_wire::path_record::PathCompMask(bits);
         let record = sa_wire::path_record::PathRecord {
@@ -69,9 +69,12 @@ fn replies_have_a_largest_size() {
         let lid = ports::lids(&world.parts).next().unwrap();
         sa_wire::request::path_request(lid, sa_wire::mad::method::GET_TABLE, mask, &record)
     };
-    let everything = compare(&world, &twin, &ask(0)).unwrap();
+    let everything = compare(&world, &reference, &ask(0)).unwrap();
     assert_eq!(everything, Seen::Error(0x0100, Lane::Slow));
-    assert_eq!(compare(&world, &twin, &ask(1 << 5)).unwrap(), Seen::Many);
+    assert_eq!(
+        compare(&world, &reference, &ask(1 << 5)).unwrap(),
+        Seen::Many
+    );
     println!("{} LIDs", ports::lids(&world.parts).count());
 }
 
@@ -181,14 +184,14 @@ fn one(kind: Kind, seed: u64, salt: u64) -> Tally {
     tally.with_policy = usize::from(world.snapshot.has_policy());
     tally.of_rfc = usize::from(!world.snapshot.is_plain());
     tally.of_labels = usize::from(world.snapshot.gives_flow_labels());
-    let twin = world.parts.reference();
+    let reference = world.parts.reference();
     tally.of_common = usize::from(world.snapshot.is_common());
     let together = world.snapshot.is_common() || world.snapshot.is_common_but_for_labels();
     let mut slots = Vec::with_capacity(REQUESTS);
     for _ in 0..REQUESTS {
         let slot = requests::request(&mut rng, &world.parts);
         slots.push(slot);
-        match compare(&world, &twin, &slot) {
+        match compare(&world, &reference, &slot) {
             Ok(seen) => {
                 tally.note(&slot, seen);
                 if together {

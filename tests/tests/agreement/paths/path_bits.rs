@@ -68,8 +68,8 @@ fn paths(lmc: u8, mask: PathCompMask, (source, destination): (u16, u16)) -> Vec<
     let slot = path_request(from.0, method::GET_TABLE, mask, &record);
     let reply = respond(&compiled.snapshot, &slot).unwrap();
     let (_, records) = parse(&reply).unwrap();
-    let twin = compiled.parts.reference().respond(from.0, &slot.mad);
-    assert_eq!(twin, Some(Reply::Records(records.clone())));
+    let reference = compiled.parts.reference().respond(from.0, &slot.mad);
+    assert_eq!(reference, Some(Reply::Records(records.clone())));
     let path = |record: &PathRecord| {
         (
             record.slid.get() - from.0,

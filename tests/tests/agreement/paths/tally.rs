@@ -11,7 +11,7 @@ use sa_tests::random::options::ELSEWHERE;
 /// An answer that both gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Seen {
-    /// Not the twin's to judge.
+    /// Not the reference's to judge.
     Elsewhere,
     Silence,
     Error(u16, Lane),

@@ -261,13 +261,15 @@ struct Diagonal {
 }
 
 impl Diagonal {
-    /// The reply with those paths, as they are in the twin's world.
-    fn reply(&self, twin: &Reference<'_>, slot: &Slot, mut reply: Vec<u8>) -> Vec<u8> {
+    /// The reply with those paths, as they are in the reference's world.
+    fn reply(&self, reference: &Reference<'_>, slot: &Slot, mut reply: Vec<u8>) -> Vec<u8> {
         let lid = slot.header.lid.get();
-        let Some(Reply::Records(shorter)) = twin.respond(lid, &slot.mad) else {
+        let Some(Reply::Records(shorter)) = reference.respond(lid, &slot.mad) else {
             return reply;
         };
-        let longer = twin.longer_alternates(lid, &slot.mad).unwrap_or_default();
+        let longer = reference
+            .longer_alternates(lid, &slot.mad)
+            .unwrap_or_default();
         let is_chosen = |records: &[PathRecord]| {
             let mut all = lids(records).into_iter();
             all.all(|pair| self.chosen.contains(&pair))

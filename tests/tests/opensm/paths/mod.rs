@@ -2,7 +2,7 @@
 //! byte, what this program says on the same fabric, but for rows of `docs/deviations.md`.
 //!
 //! The requests are those by which `agree` compares the product with its reference, so that the
-//! twin stands between two sides that were asked the same. What does not come through the
+//! reference stands between two sides that were asked the same. What does not come through the
 //! simulator is not compared: records behind the first two and a half, how many there are beyond
 //! three, and requests from ports without a client.
 //!
