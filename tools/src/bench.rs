@@ -28,10 +28,12 @@ pub(crate) use show::Pauses;
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
     /// torus:XxYxZ; dense:XxYxZ, the same with links of several rates and paths in a table of all
-    /// pairs; or a fabric file as other verbs take it [default: torus:24x24x24]
-    #[arg(long, value_name = "TORUS|DENSE|FILE|DIR")]
+    /// pairs; fat-tree:PORTS, of three levels; dragonfly:SWITCHESxHOSTSxGLOBAL;
+    /// dragonfly-plus:LEAVESxSPINESxHOSTSxGLOBAL; hyperx:AxBxCxHOSTS; random:SWITCHESxDEGREExHOSTS;
+    /// or a fabric file as other verbs take it [default: torus:24x24x24]
+    #[arg(long, value_name = "SHAPE|FILE|DIR")]
     fabric: Option<String>,
-    /// Hosts per switch of a made-up fabric [default: 2]
+    /// Hosts per switch of a torus [default: 2]
     #[arg(long, value_name = "N")]
     hosts: Option<u8>,
     /// Rules of the policy that is made up for a made-up fabric, 0 for none [default: 1000]
@@ -44,7 +46,7 @@ pub(crate) struct Bench {
     site: SiteArgs,
     #[command(flatten)]
     policy: PolicyArgs,
-    /// Serve this snapshot instead of the one compiled from the fabric, whose slow twin it must
+    /// Serve this snapshot instead of the one compiled from the fabric, whose reference it must
     /// agree with
     #[arg(long, value_name = "FILE.snap", requires = "fabric")]
     snapshot: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! The fabric that is asked about, its snapshot and its slow twin.
+//! The fabric that is asked about, its snapshot and its reference.
 //!
 //! Everything that is not timed: making the fabric, compiling it, opening the snapshot. A made-up
 //! fabric goes through the same files and the same pipeline as a real one, so what is measured is
@@ -7,6 +7,8 @@
 //! ```text
 //! torus:24x24x24   links alike: paths by coordinates        few classes, small snapshot
 //! dense:24x24x24   every 5th link slower, every 7th more    a class for each pair of switches
+//! fat-tree:56      shortest paths up and down              a class for each number of levels
+//! random:500x12x16 paths over several VLs                  as dense
 //! a file           whatever it gives
 //! ```
 //!
@@ -21,13 +23,15 @@
 //! [1] "S1_0_0"[2] s=2
 //! ```
 
+use core::ops::RangeInclusive;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use routing::EngineKind;
 use sa_bench::rules::RuleSpec;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
-use sa_fabric::generate::{TorusPlan, TorusSpec, plan};
+use sa_fabric::generate::{self, TorusPlan, TorusSpec, Wiring, plan};
 use sa_snapshot::Snapshot;
 
 use super::Bench;
@@ -40,10 +44,10 @@ pub(super) struct Bed {
     /// What the fabric is, in words.
     pub(super) name: String,
     /// Compiled from it.
-    /// Its reference is the slow twin, which says what is right.
+    /// Its reference says what is right.
     pub(super) compiled: Compiled,
     /// What is served: the same, or what a file holds.
-    /// With `--snapshot` another file's bytes, which must answer as the twin does.
+    /// With `--snapshot` another file's bytes, which must answer as the reference does.
     pub(super) snapshot: Snapshot,
     /// The policy that was made up, after which requests ask.
     /// None for a fabric file and for a policy that was given.
@@ -54,11 +58,14 @@ pub(super) struct Bed {
 /// Errors: wrong sizes (2), a fabric that is refused or has a problem (3), files (1).
 pub(super) fn prepare(verb: &Bench) -> Outcome<Bed> {
     let name = verb.fabric.as_deref().unwrap_or("torus:24x24x24");
-    // A path with a colon in it would have to begin with one of the two words.
+    // A path with a colon in it would have to begin with one of the words of shapes.
     let (compiled, rules) = match name.split_once(':') {
         Some((kind @ "torus", size)) => torus(verb, kind, size, Paths::Torus)?,
         Some((kind @ "dense", size)) => torus(verb, kind, size, Paths::Dense)?,
-        _ => (file(verb, name)?, None),
+        _ => match generate::named(name).map_err(|error| Failure::usage(error.to_string()))? {
+            Some(wiring) => shape(verb, &wiring)?,
+            None => (file(verb, name)?, None),
+        },
     };
     let snapshot = match &verb.snapshot {
         Some(path) => open_snapshot(path)?,
@@ -76,8 +83,8 @@ pub(super) fn prepare(verb: &Bench) -> Outcome<Bed> {
 fn file(verb: &Bench, name: &str) -> Outcome<Compiled> {
     if verb.hosts.is_some() || verb.rules.is_some() {
         return Err(Failure::usage(
-            "--hosts and --rules are for --fabric torus:XxYxZ and dense:XxYxZ; a fabric file has \
-             its own hosts, and --policy names its rules"
+            "--hosts and --rules are for a made-up fabric; a fabric file has its own hosts, and \
+             --policy names its rules"
                 .to_owned(),
         ));
     }
@@ -123,13 +130,42 @@ fn torus(
         ));
     }
     inputs.torus_conf = Some(conf);
-    // Rules name the hosts' GUIDs, so the plan comes first.
+    let rules = add_rules(verb, &mut inputs, &policy, &guids(&plan))?;
+    Ok((compile(&inputs)?, rules))
+}
+
+/// A fabric of another shape, whose hosts are said by its word. By shortest paths where no engine is
+/// named.
+fn shape(verb: &Bench, wiring: &Wiring) -> Outcome<(Compiled, Option<RuleSpec>)> {
+    if verb.hosts.is_some() {
+        return Err(Failure::usage(
+            "--hosts is for torus:XxYxZ and dense:XxYxZ; other shapes have it in their word"
+                .to_owned(),
+        ));
+    }
+    let directory = or_fail(tempfile::tempdir())?;
+    let [net, policy] = ["net", "qos-policy.conf"].map(|name| directory.path().join(name));
+    or_fail(fs::write(&net, wiring.net()))?;
+    let mut inputs = verb.policy.apply(verb.site.inputs(&net));
+    inputs.engine.get_or_insert(EngineKind::MinHop);
+    let rules = add_rules(verb, &mut inputs, &policy, &wiring.host_port_guids())?;
+    Ok((compile(&inputs)?, rules))
+}
+
+/// Writes the made-up policy, unless there is none. Its rules name hosts' GUIDs, so the fabric is planned
+/// before.
+fn add_rules(
+    verb: &Bench,
+    inputs: &mut Inputs,
+    file: &Path,
+    guids: &RangeInclusive<u64>,
+) -> Outcome<Option<RuleSpec>> {
     let rules = rules(verb, inputs.policy.is_some())?;
     if let Some(rules) = &rules {
-        or_fail(fs::write(&policy, rules.text_for(&guids(&plan))))?;
-        inputs.policy = Some(policy);
+        or_fail(fs::write(file, rules.text_for(guids)))?;
+        inputs.policy = Some(file.to_owned());
     }
-    Ok((compile(&inputs)?, rules))
+    Ok(rules)
 }
 
 /// None for 0 and where a policy was given; both are measured without made-up rules.
@@ -149,7 +185,7 @@ fn rules(verb: &Bench, has_policy: bool) -> Outcome<Option<RuleSpec>> {
 
 /// Those of the host ports.
 /// A made-up fabric counts them up, so a range has them all.
-fn guids(plan: &TorusPlan) -> core::ops::RangeInclusive<u64> {
+fn guids(plan: &TorusPlan) -> RangeInclusive<u64> {
     let guids = plan.hosts.iter().map(|host| host.guid + 1);
     let (first, last) = (guids.clone().min(), guids.max());
     first.unwrap_or(0)..=last.unwrap_or(0)

@@ -21,6 +21,7 @@
 mod dragonfly;
 mod fat_tree;
 mod hyperx;
+mod named;
 mod random;
 mod text;
 mod wiring;
@@ -32,6 +33,7 @@ use thiserror::Error;
 pub use dragonfly::{DragonflySpec, dragonfly};
 pub use fat_tree::{FatTreeSpec, fat_tree};
 pub use hyperx::{HyperXSpec, hyperx};
+pub use named::{NameError, named};
 pub use random::{RandomSpec, random};
 pub use wiring::Wiring;
 

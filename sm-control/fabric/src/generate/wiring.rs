@@ -9,6 +9,7 @@
 //! shape -> Wiring -> without_switch, without_cable -> net (ibsim's net file), topo (for programs)
 //! ```
 
+use core::ops::RangeInclusive;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -195,6 +196,12 @@ impl Wiring {
         let ends = cables.filter(|peer| matches!(peer, Peer::Switch(..)) && self.has(**peer));
         let (ends, hosts) = (ends.count(), self.hosts_left().count());
         [self.present().count(), ends / 2, hosts]
+    }
+
+    /// From the first to the last GUID of a host's port; others of the range may be nobody's.
+    pub fn host_port_guids(&self) -> RangeInclusive<u64> {
+        let last = self.hosts.len().saturating_sub(1) as u64;
+        HOST_GUIDS + 1..=HOST_GUIDS + last * 0x10 + 1
     }
 
     fn present(&self) -> impl Iterator<Item = (u64, &Switch)> {
