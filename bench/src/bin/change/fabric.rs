@@ -8,6 +8,7 @@
 //! torus      one cable of each axis in the middle      the ring of that axis turns the other way
 //! fat tree   leaf to middle switch                     one leaf has a way less
 //!            middle to top switch                      one pod has a way less
+//! others     the cables a third and two thirds down the list of cables
 //! ```
 
 use std::fs;
@@ -15,7 +16,7 @@ use std::path::Path;
 
 use routing::EngineKind;
 use sa_compiler::pipeline::Inputs;
-use sa_fabric::generate::{FatTreeSpec, TorusSpec, plan};
+use sa_fabric::generate::{self, TorusSpec, Wiring, plan};
 
 use crate::Failure;
 
@@ -30,26 +31,25 @@ pub(crate) struct Fabric {
 }
 
 impl Fabric {
-    /// By name: `torus:16x16x16x2`, two hosts on a switch, or `fat-tree:32`, of switches with so
-    /// many ports. Its files are put into a directory. Errors: another name; files cannot be written.
+    /// By name: `torus:16x16x16x2`, two hosts on a switch, or a shape by its word, as `fat-tree:32`
+    /// (`sa_fabric::generate::named`). Its files are put into a directory. Errors: another name; files cannot
+    /// be written.
     pub(crate) fn new(name: &str, directory: &Path) -> Result<Self, Failure> {
-        let unknown = || format!("{name}: expected torus:XxYxZxHOSTS or fat-tree:PORTS");
-        match name.split_once(':').ok_or_else(unknown)? {
-            ("torus", numbers) => {
-                let numbers: Result<Vec<u8>, _> = numbers.split('x').map(str::parse).collect();
-                let numbers = numbers.map_err(|_| unknown())?;
-                let &[x, y, z, hosts] = numbers.as_slice() else {
-                    return Err(unknown().into());
-                };
-                torus(name, [x, y, z], hosts, directory)
-            }
-            ("fat-tree", ports) => match ports.parse() {
-                // Half of the ports go down and half up.
-                Ok(ports) if ports % 2 == 0 && ports > 3 => fat_tree(name, ports, directory),
-                _ => Err(unknown().into()),
-            },
-            _ => Err(unknown().into()),
+        if let Some(numbers) = name.strip_prefix("torus:") {
+            let unknown = || format!("{name}: expected torus:XxYxZxHOSTS");
+            let numbers: Result<Vec<u8>, _> = numbers.split('x').map(str::parse).collect();
+            let numbers = numbers.map_err(|_| unknown())?;
+            let &[x, y, z, hosts] = numbers.as_slice() else {
+                return Err(unknown().into());
+            };
+            return torus(name, [x, y, z], hosts, directory);
         }
+        let unknown = || format!("{name}: expected torus:XxYxZxHOSTS, or a shape as fat-tree:32");
+        shape(
+            name,
+            &generate::named(name)?.ok_or_else(unknown)?,
+            directory,
+        )
     }
 }
 
@@ -80,20 +80,32 @@ fn torus(name: &str, size: [u8; 3], hosts: u8, directory: &Path) -> Result<Fabri
     })
 }
 
-/// Three levels; a cable of a leaf and one of a top switch.
-fn fat_tree(name: &str, ports: u8, directory: &Path) -> Result<Fabric, Failure> {
+/// Any other shape, by shortest paths.
+fn shape(name: &str, wiring: &Wiring, directory: &Path) -> Result<Fabric, Failure> {
     let inputs = Inputs {
         fabric: directory.join("net"),
-        // A fat tree has no torus-2QoS.conf, so the engine is named.
+        // Without a torus-2QoS.conf the engine is named.
         engine: Some(EngineKind::MinHop),
         ..Inputs::default()
     };
-    let tree = sa_fabric::generate::fat_tree(&FatTreeSpec::new(3, ports))?;
-    fs::write(&inputs.fabric, tree.net())?;
-    let half = ports / 2;
+    fs::write(&inputs.fabric, wiring.net())?;
+    let all: Vec<_> = wiring.cables().collect();
+    // Of a tree one of each kind: a cable is listed at its lower end.
+    let is_tree = name.starts_with("fat-tree:");
+    let of = |level: char| {
+        let at = all
+            .iter()
+            .filter(|(name, _)| !is_tree || name.starts_with(level));
+        at.collect::<Vec<_>>()
+    };
+    let (low, high) = (of('L'), of('M'));
+    let cables = [low.get(low.len() / 3), high.get(high.len() * 2 / 3)];
+    let cables = cables.into_iter().flatten();
     Ok(Fabric {
         name: name.to_owned(),
         inputs,
-        cables: vec![format!("L3_1:{}", half + 2), format!("T1_1:{}", half)],
+        cables: cables
+            .map(|(name, port)| format!("{name}:{port}"))
+            .collect(),
     })
 }

@@ -37,7 +37,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Measures a change of the fabric.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// torus:XxYxZxHOSTS or fat-tree:PORTS
+    /// torus:XxYxZxHOSTS, or a shape as `sapphire bench` takes it: fat-tree:PORTS,
+    /// dragonfly-plus:LEAVESxSPINESxHOSTSxGLOBAL, random:SWITCHESxDEGREExHOSTS
     #[arg(default_values = ["torus:16x16x16x1", "torus:16x16x16x2", "fat-tree:32"])]
     fabrics: Vec<String>,
     /// How often each cable fails

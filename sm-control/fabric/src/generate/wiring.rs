@@ -198,6 +198,19 @@ impl Wiring {
         [self.present().count(), ends / 2, hosts]
     }
 
+    /// The cables between switches that are left: name and port of the end that was planned first, in the
+    /// order of switches and ports.
+    pub fn cables(&self) -> impl Iterator<Item = (&str, u8)> {
+        self.present().flat_map(move |(number, switch)| {
+            let wires = switch.wires.iter();
+            let near = wires.filter(move |(_, peer)| match peer {
+                Peer::Switch(other, _) => number < other.0 as u64 && self.has(**peer),
+                Peer::Host(_) => false,
+            });
+            near.map(|(port, _)| (switch.name.as_str(), *port))
+        })
+    }
+
     /// From the first to the last GUID of a host's port; others of the range may be nobody's.
     pub fn host_port_guids(&self) -> RangeInclusive<u64> {
         let last = self.hosts.len().saturating_sub(1) as u64;
