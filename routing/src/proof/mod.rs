@@ -87,8 +87,12 @@ pub struct Channel {
 /// More SLs than are really used make the proof stricter, never weaker.
 #[derive(Clone, Copy)]
 pub enum PathSls<'a> {
-    /// What the engine of the routes gives: torus-2QoS one SL per level, the others any SL.
+    /// What the engine of the routes gives: torus-2QoS one SL per level, a table one for each pair.
+    /// Any SL where it gives none.
+    /// Pairs whose SL is not known have no packets: whatever is proved says nothing of them.
     Engine,
+    /// What the engine of the routes gives, and each of these where it leaves the SL to the policy.
+    EngineOver(SlVlMask),
     /// Every path may use each of these.
     Any(SlVlMask),
     /// By switch of the source and of the destination.
@@ -102,6 +106,7 @@ impl fmt::Debug for PathSls<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine => f.write_str("Engine"),
+            Self::EngineOver(sls) => f.debug_tuple("EngineOver").field(sls).finish(),
             Self::Any(sls) => f.debug_tuple("Any").field(sls).finish(),
             Self::BySwitch(_) => f.write_str("BySwitch(..)"),
             Self::ByPair(_) => f.write_str("ByPair(..)"),

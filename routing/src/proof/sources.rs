@@ -4,12 +4,16 @@
 //! SL2VL table from its port to that cable, and few of these tables differ. So sources of a switch are held
 //! as sets of tables: what a set puts on a cable is worked out once and serves all switches.
 
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use sa_snapshot::model::PathSl;
 use sa_wire::{Sl, SlVlMask};
 
 use super::channels::Channels;
 use crate::placement::{Axis, Torus};
-use crate::topology::{SwitchIx, Topology, count32};
-use rustc_hash::FxHashMap;
+use crate::tables::PathSlTable;
+use crate::topology::{EndPortIx, SwitchIx, Topology, count32};
 
 /// Where packets enter a switch.
 pub(super) struct Sources {
@@ -93,6 +97,58 @@ impl Sources {
 /// The set without tables.
 /// Of a hop that leads nowhere, and of switches at which nobody sends.
 pub(super) const EMPTY_SET: u32 = 0;
+
+/// SLs that a table gives.
+pub(super) struct TableSls {
+    table: Arc<PathSlTable>,
+    /// Of paths whose SL the table leaves to the policy.
+    policys: SlVlMask,
+    /// By switch: the row that all its sources have; none where they differ.
+    /// Spares most fabrics a look at each host.
+    rows: Vec<Option<u32>>,
+}
+
+impl TableSls {
+    /// Cost: O(end ports).
+    pub(super) fn new(topology: &Topology, table: &Arc<PathSlTable>, policys: SlVlMask) -> Self {
+        let row = |switch| {
+            let row = table.row(topology.switch(switch).port0);
+            let mut hosts = topology.hosts(switch);
+            hosts.all(|(_, host)| table.row(host) == row).then_some(row)
+        };
+        Self {
+            table: Arc::clone(table),
+            policys,
+            rows: topology.switch_ixs().map(row).collect(),
+        }
+    }
+
+    /// LIDs with the same one have the same SLs from everybody.
+    /// There are fewer columns than LIDs, and what is not known is cut to a number of its own.
+    #[expect(clippy::cast_possible_truncation, reason = "fewer than LIDs")]
+    pub(super) fn column(&self, lid: u16) -> u16 {
+        self.table.column(lid) as u16
+    }
+
+    /// From all sources on a switch to a LID; none where they differ.
+    pub(super) fn of_switch(&self, switch: SwitchIx, lid: u16) -> Option<SlVlMask> {
+        self.rows[switch.index()].map(|row| self.at(row, lid))
+    }
+
+    /// From one source to a LID.
+    pub(super) fn of(&self, source: EndPortIx, lid: u16) -> SlVlMask {
+        self.at(self.table.row(source), lid)
+    }
+
+    /// A path whose SL is not known has none: its packets are in no proof.
+    fn at(&self, row: u32, lid: u16) -> SlVlMask {
+        match self.table.at(row, self.table.column(lid)) {
+            PathSl::Given(sl) => SlVlMask(1 << sl.get()),
+            PathSl::Policy => self.policys,
+            PathSl::Unknown => SlVlMask(0),
+        }
+    }
+}
 
 /// SLs that torus-2QoS gives between switches, by small numbers: bits 0 to 2 as in the SL, and
 /// [`OUTSIDE`] when one of the switches is not in the torus.

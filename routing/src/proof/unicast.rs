@@ -18,7 +18,7 @@ use super::graph::DependencyGraph;
 use super::hops::{Hop, Hops, NO_OUTPUT};
 use super::judge::Hosts;
 use super::loads::{EMPTY, Load};
-use super::sources::{CLASSES, EMPTY_SET, Sources, TorusClasses};
+use super::sources::{CLASSES, EMPTY_SET, Sources, TableSls, TorusClasses};
 use super::{PathSls, straight};
 use crate::parallel;
 use crate::paths::columns::{self, Columns, Key, SharedSeen};
@@ -160,8 +160,11 @@ impl DependencyGraph {
                         continue;
                     };
                     let column = columns.column(lid);
-                    let is_by_lid = matches!(work.sls, Sls::ByPair(_));
-                    if is_by_lid || seen.number(Key::new(column, to, 0)).1 {
+                    let is_new = |distinction| {
+                        let key = Key::new(column, to, distinction);
+                        seen.number(key).1
+                    };
+                    if work.sls.distinction(lid).is_none_or(is_new) {
                         flow.add(lid, to, column);
                     }
                 }
@@ -183,6 +186,7 @@ struct Work<'a> {
 pub(super) enum Sls<'a> {
     Same(SlVlMask),
     Torus(TorusClasses),
+    Table(TableSls),
     BySwitch(&'a (dyn Fn(SwitchIx, SwitchIx) -> SlVlMask + Sync)),
     ByPair(&'a (dyn Fn(EndPortIx, Lid) -> SlVlMask + Sync)),
 }
@@ -190,12 +194,31 @@ pub(super) enum Sls<'a> {
 impl<'a> Sls<'a> {
     /// Settles what the engine itself gives, so that nobody asks again path by path.
     pub(super) fn new(topology: &Topology, routes: &Routes, sls: PathSls<'a>) -> Self {
-        match (sls, routes.facts().sl_torus()) {
-            (PathSls::Engine, Some(torus)) => Self::Torus(TorusClasses::new(topology, torus)),
-            (PathSls::Engine, None) => Self::Same(SlVlMask::ALL),
-            (PathSls::Any(sls), _) => Self::Same(sls),
-            (PathSls::BySwitch(sls), _) => Self::BySwitch(sls),
-            (PathSls::ByPair(sls), _) => Self::ByPair(sls),
+        match sls {
+            PathSls::Engine => Self::of_engine(topology, routes, SlVlMask::ALL),
+            PathSls::EngineOver(sls) => Self::of_engine(topology, routes, sls),
+            PathSls::Any(sls) => Self::Same(sls),
+            PathSls::BySwitch(sls) => Self::BySwitch(sls),
+            PathSls::ByPair(sls) => Self::ByPair(sls),
+        }
+    }
+
+    /// `policys`: of paths whose SL the engine leaves alone.
+    fn of_engine(topology: &Topology, routes: &Routes, policys: SlVlMask) -> Self {
+        let facts = routes.facts();
+        match (facts.sl_torus(), facts.sl_table()) {
+            (Some(torus), _) => Self::Torus(TorusClasses::new(topology, torus)),
+            (None, Some(table)) => Self::Table(TableSls::new(topology, table, policys)),
+            (None, None) => Self::Same(policys),
+        }
+    }
+
+    /// What tells LIDs with the same column of entries apart; none where each differs.
+    fn distinction(&self, lid: u16) -> Option<u16> {
+        match self {
+            Self::Table(sls) => Some(sls.column(lid)),
+            Self::ByPair(_) => None,
+            Self::Same(_) | Self::Torus(_) | Self::BySwitch(_) => Some(0),
         }
     }
 
@@ -265,6 +288,15 @@ impl<'a> Flow<'a> {
             }
             Sls::BySwitch(sls) => self.prepare(column, to, |flow, switch, hop| {
                 flow.start(sls(switch, to), hop.set)
+            }),
+            Sls::Table(sls) => self.prepare(column, to, |flow, switch, hop| {
+                match sls.of_switch(switch, lid) {
+                    Some(sls) => flow.start(sls, hop.set),
+                    None => {
+                        let output = column[switch.index()];
+                        flow.start_by_port(switch, output, |source| sls.of(source, lid))
+                    }
+                }
             }),
             Sls::ByPair(sls) => self.prepare(column, to, |flow, switch, _| {
                 let output = column[switch.index()];

@@ -27,6 +27,7 @@
 mod facts;
 mod lft;
 mod multicast;
+mod path_sl_table;
 mod routes;
 pub(crate) mod sl2vl;
 mod survivors;
@@ -34,6 +35,7 @@ mod survivors;
 pub use self::facts::{EngineFacts, PathSlRule};
 pub use self::lft::{Lft, NO_PATH};
 pub use self::multicast::{Branch, MulticastRoute, MulticastTable, MulticastTree, PortSet};
+pub use self::path_sl_table::PathSlTable;
 pub use self::routes::{Qos, Routes};
 pub use self::sl2vl::GivenSl2Vl;
 pub use self::survivors::survivors;

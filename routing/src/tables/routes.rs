@@ -4,10 +4,10 @@
 //! path classes, proofs judge it, exports write it as OpenSM's dumps. It is made once and then
 //! shared without change, also as what the next routing starts from.
 
-use sa_snapshot::model::EngineSl;
+use sa_snapshot::model::{EngineSl, PathSl};
 use sa_wire::{Lid, Sl, SlToVl};
 
-use super::facts::EngineFacts;
+use super::facts::{EngineFacts, PathSlRule};
 use super::lft::{Lft, NO_PATH};
 use super::multicast::{MulticastRoute, MulticastTree};
 use super::sl2vl::{GivenSl2Vl, Sl2Vl};
@@ -70,6 +70,13 @@ impl Routes {
         Self { sl2vl, ..self }
     }
 
+    /// The same tables where SLs are found otherwise: for tables that another SM made.
+    #[must_use]
+    pub fn with_path_sl(mut self, path_sl: PathSlRule) -> Self {
+        self.facts.path_sl = path_sl;
+        self
+    }
+
     /// The engine that made the tables.
     pub const fn engine(&self) -> EngineKind {
         self.engine
@@ -112,10 +119,27 @@ impl Routes {
     /// The SL of the path between two LIDs, where `hint` is the SL that the policy chose.
     ///
     /// Where datelines decide, bit 3 of the hint stays, and the SL is 0 where a LID is unknown or
-    /// outside the torus; elsewhere the hint stays. Links that are down make no difference.
+    /// outside the torus. A table has the SL of each pair, and none where nobody knows it; elsewhere
+    /// the hint stays. Links that are down make no difference.
     /// Source: OpenSM `osm_torus.c` (`torus_path_sl`).
-    /// Cost: two lookups by LID and three comparisons.
-    pub fn path_sl(&self, hint: Sl, slid: Lid, dlid: Lid) -> Sl {
+    /// Cost: two lookups by LID, and three comparisons or a look into the table.
+    pub fn path_sl(&self, hint: Sl, slid: Lid, dlid: Lid) -> Option<Sl> {
+        match &self.facts.path_sl {
+            PathSlRule::Policy => Some(hint),
+            PathSlRule::Datelines => Some(self.by_datelines(hint, slid, dlid)),
+            PathSlRule::Table(table) => {
+                let source = self.lids.owner(slid)?;
+                match table.sl(source, dlid) {
+                    PathSl::Policy => Some(hint),
+                    PathSl::Given(sl) => Some(sl),
+                    PathSl::Unknown => None,
+                }
+            }
+        }
+    }
+
+    /// [`Self::path_sl`] in a torus.
+    fn by_datelines(&self, hint: Sl, slid: Lid, dlid: Lid) -> Sl {
         let Some(torus) = self.facts.sl_torus() else {
             return hint;
         };

@@ -10,11 +10,12 @@
 //! that case, too, but answers with SLs that lack the engine's bits until it routes again.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use sa_wire::{Guid, Lid};
 
 use crate::tables::sl2vl::{GivenSl2Vl, Sl2Vl};
-use crate::tables::{EngineFacts, Lft, NO_PATH, Routes};
+use crate::tables::{EngineFacts, Lft, NO_PATH, PathSlRule, Routes};
 use crate::topology::{EndPortIx, LidMap, Peer, SwitchIx, Topology};
 
 /// What is left of `routes`, made for `before`, in the fabric `after`.
@@ -45,11 +46,13 @@ pub fn survivors(before: &Topology, routes: &Routes, after: &Topology) -> Routes
         let new = |old: SwitchIx| left.new.get(old.index()).copied().flatten();
         torus.survivors(after.switches.len(), new)
     });
+    let facts = routes.facts();
     Routes {
         facts: EngineFacts {
+            path_sl: path_sl(before, facts, after, &kept),
             torus,
             multicast: None,
-            ..*routes.facts()
+            keeps_configured_sl2vl: facts.keeps_configured_sl2vl,
         },
         ..Routes::new(after, routes.engine(), lft, sl2vl)
     }
@@ -64,6 +67,23 @@ fn kept_lids(before: &Topology, lids: &LidMap, after: &Topology) -> Vec<Lid> {
     all.filter(|(lid, guid)| owner(*lid) == Some(*guid))
         .map(|(lid, _)| lid)
         .collect()
+}
+
+/// How SLs are found now. A table has them of the ports and LIDs that are left.
+fn path_sl(before: &Topology, facts: &EngineFacts, after: &Topology, kept: &[Lid]) -> PathSlRule {
+    let Some(table) = facts.sl_table() else {
+        return facts.path_sl.clone();
+    };
+    let by_guid: HashMap<Guid, EndPortIx> = before
+        .end_port_ixs()
+        .map(|ix| (before.end_port(ix).guid, ix))
+        .collect();
+    let ends = after.end_ports.iter();
+    let ends = ends.map(|end| by_guid.get(&end.guid).copied());
+    let mut keeps = vec![false; usize::from(after.max_lid()) + 1];
+    kept.iter().for_each(|lid| keeps[lid.index()] = true);
+    let table = table.moved(ends, after.max_lid(), |lid| keeps[usize::from(lid)]);
+    PathSlRule::Table(Arc::new(table))
 }
 
 /// Which switch is which.

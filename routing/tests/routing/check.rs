@@ -4,6 +4,7 @@
 use crate::common;
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use common::build::FabricBuilder;
 use common::generate::{TorusSpec, random_graph, random_torus};
@@ -16,9 +17,10 @@ use routing::proof::{
     unicast_loop,
 };
 use routing::reference::walk;
-use routing::tables::{MulticastRoute, PortSet};
+use routing::tables::{MulticastRoute, PathSlRule, PathSlTable, PortSet};
 use routing::{EndPortIx, EngineKind, GivenSl2Vl, NO_PATH, Peer, Qos, Routes, SwitchIx, Topology};
 use sa_rig::rng::Rng;
+use sa_snapshot::model::PathSl;
 use sa_wire::{Lid, Sl, SlToVl, SlVlMask};
 
 /// What the dumps of a case say, whoever made them.
@@ -619,7 +621,7 @@ proptest! {
         let levels = [0, 8].map(|hint| Sl::new(hint).unwrap());
         let by_pair = |source: EndPortIx, lid| {
             let from = topology.end_port(source).lid;
-            levels.map(|hint| routes.path_sl(hint, from, lid).get()).to_vec()
+            levels.map(|hint| routes.path_sl(hint, from, lid).unwrap().get()).to_vec()
         };
         assert_same_by_pair(&topology, &routes, PathSls::Engine, &by_pair);
         let by_switch = |from, to| {
@@ -647,6 +649,55 @@ proptest! {
         let routes = files::route(&topology, &lfts, &given).unwrap();
         let all: Vec<u8> = (0..16).collect();
         assert_same(&topology, &routes, PathSls::Any(SlVlMask::ALL), &all);
+    }
+
+    /// SLs from a table, by switches or by pairs, among them the policy's and unknown ones.
+    #[test]
+    fn sls_of_a_table_make_the_dependencies_of_the_walks(seed: u64, is_by_switch: bool) {
+        let topology = random_graph(seed, false).build();
+        let routes = minhop::route(&topology);
+        let kinds = 1 + Rng::new(seed).below(4);
+        let sl = |from: u32, to: u32| match (from % kinds * 31 + to % kinds * 17) % 7 {
+            0 => PathSl::Unknown,
+            1 => PathSl::Policy,
+            sl => PathSl::Given(Sl::from_low_bits(sl.to_le_bytes()[0])),
+        };
+        let switch = |end: EndPortIx| topology.end_port(end).attached.map(|(switch, _)| switch);
+        let by_switch = |from: SwitchIx, to: SwitchIx| match sl(from.0, to.0) {
+            PathSl::Given(sl) => Some(sl),
+            _ => None,
+        };
+        let owner = |lid| routes.lids().owner(lid).unwrap();
+        let by_pair = |from: EndPortIx, lid: Lid| match (is_by_switch, switch(from), switch(owner(lid))) {
+            (true, Some(from), Some(to)) => PathSl::from(by_switch(from, to)),
+            (true, ..) => PathSl::Unknown,
+            (false, ..) => sl(from.0, u32::from(lid.get())),
+        };
+        let table = match is_by_switch {
+            true => PathSlTable::by_switch(&topology, by_switch),
+            false => PathSlTable::by_pair(&topology, by_pair),
+        };
+        let routes = routes.clone().with_path_sl(PathSlRule::Table(Arc::new(table)));
+        let policys = [2, 9];
+        let numbers = |source: EndPortIx, lid| {
+            let slid = topology.end_port(source).lid;
+            let sl = |hint| routes.path_sl(Sl::new(hint).unwrap(), slid, lid);
+            policys.iter().filter_map(|hint| sl(*hint)).map(|sl| sl.get()).collect()
+        };
+        for source in topology.end_port_ixs() {
+            let lids = topology.end_ports.iter().flat_map(|end| end.lids());
+            for lid in lids {
+                let hint = Sl::new(9).unwrap();
+                let expected = match by_pair(source, lid) {
+                    PathSl::Policy => Some(hint),
+                    PathSl::Given(sl) => Some(sl),
+                    PathSl::Unknown => None,
+                };
+                prop_assert_eq!(routes.path_sl(hint, topology.end_port(source).lid, lid), expected);
+            }
+        }
+        let sls = PathSls::EngineOver(SlVlMask(1 << 2 | 1 << 9));
+        assert_same_by_pair(&topology, &routes, sls, &numbers);
     }
 
     #[test]

@@ -4,13 +4,14 @@
 use crate::common;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use common::generate::TorusSpec;
 use proptest::prelude::*;
 use routing::engine::torus;
 use routing::proof::PathSls;
 use routing::proof::unicast_loop;
-use routing::tables::survivors;
+use routing::tables::{PathSlRule, PathSlTable, survivors};
 use routing::{EndPortIx, Peer, Qos, Routes, Topology};
 use sa_rig::rng::Rng;
 use sa_wire::{Lid, Sl};
@@ -81,6 +82,36 @@ proptest! {
                     let sl = |routes: &Routes| routes.path_sl(Sl::default(), slid, lid);
                     prop_assert_eq!(sl(&left), sl(&routes));
                 }
+            }
+        }
+    }
+
+    /// A table of SLs is told by ports and LIDs, whose indices shift.
+    #[test]
+    fn pairs_keep_the_sls_of_a_table(seed: u64) {
+        let mut random = Rng::new(seed);
+        let spec = TorusSpec { lmc: random.below(2), ..TorusSpec::new([4, 3, 1]) };
+        let before = spec.topology();
+        let sl = |from: EndPortIx, lid: Lid| {
+            let number = from.0 * 7 + u32::from(lid.get());
+            Some(Sl::from_low_bits((number % 16).to_le_bytes()[0]))
+        };
+        let table = PathSlTable::by_pair(&before, sl);
+        let routes = torus::route(&before, &spec.config(), Qos::On).unwrap();
+        let routes = routes.with_path_sl(PathSlRule::Table(Arc::new(table)));
+        let mut places = spec.places();
+        random.shuffle(&mut places);
+        let after = damaged(&spec, &before, &places[..1 + random.below(3)]);
+        let left = survivors(&before, &routes, &after);
+        for end in &after.end_ports {
+            let old = before.end_port_ixs().find(|ix| before.end_port(*ix).guid == end.guid);
+            for lid in after.end_ports.iter().flat_map(|end| end.lids()) {
+                let owner = |topology: &Topology, routes: &Routes| {
+                    routes.lids().owner(lid).map(|end| topology.end_port(end).guid)
+                };
+                let is_kept = owner(&before, &routes) == owner(&after, &left);
+                let expected = if is_kept { sl(old.unwrap(), lid) } else { None };
+                prop_assert_eq!(left.path_sl(Sl::default(), end.lid, lid), expected);
             }
         }
     }

@@ -259,6 +259,51 @@ pub enum EngineSl {
     },
 }
 
+/// Who gives a path its SL, of policy and partition on the one side and the routing engine on the
+/// other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum PathSl {
+    /// Policy and partition: the engine leaves it alone.
+    #[default]
+    Policy,
+    /// The engine, whatever policy and partition chose.
+    Given(Sl),
+    /// The engine, and nobody here knows which. Only the SA beside that engine can be asked.
+    Unknown,
+}
+
+impl PathSl {
+    /// [`Self::Policy`] in tables.
+    const POLICY: u8 = 0xfe;
+    /// [`Self::Unknown`] in tables.
+    const UNKNOWN: u8 = 0xff;
+
+    /// As a byte of a table: an SL, or one of two values above all SLs.
+    pub const fn byte(self) -> u8 {
+        match self {
+            Self::Given(sl) => sl.get(),
+            Self::Policy => Self::POLICY,
+            Self::Unknown => Self::UNKNOWN,
+        }
+    }
+
+    /// The reverse of [`Self::byte`]. What no table has is not known.
+    pub const fn from_byte(byte: u8) -> Self {
+        match byte {
+            0..16 => Self::Given(Sl::from_low_bits(byte)),
+            Self::POLICY => Self::Policy,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+impl From<Option<Sl>> for PathSl {
+    /// None: not known.
+    fn from(sl: Option<Sl>) -> Self {
+        sl.map_or(Self::Unknown, Self::Given)
+    }
+}
+
 /// What lies between the first and the last switch of a path, both links to them included; the
 /// links of the end ports are not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -72,15 +72,17 @@ impl Difference {
                 let port0 = parts.topology.switch(ix).port0;
                 parts.topology.end_port(port0).lid
             };
-            parts
-                .routes
-                .path_sl(Sl::default(), lid(from), lid(to))
-                .get()
+            parts.routes.path_sl(Sl::default(), lid(from), lid(to))
         };
         for ((old_from, new_from), from_hosts) in switches.iter().zip(&hosts) {
             for ((old_to, new_to), to_hosts) in switches.iter().zip(&hosts) {
                 let was = sl(before, *old_from, *old_to);
                 let is = sl(after, *new_from, *new_to);
+                // What is not known on one side is no change that anybody can tell.
+                let (Some(was), Some(is)) = (was, is) else {
+                    continue;
+                };
+                let (was, is) = (was.get(), is.get());
                 // By far the most pairs: hosts are looked at only where something changed.
                 if was == is {
                     continue;

@@ -67,7 +67,7 @@ impl fmt::Debug for Proven {
 
 impl Judge<'_> {
     /// What to go on from later. `graph` is [`Judge::everybody`] and has no loop; `survey` is that of
-    /// the same tables. None where SLs are given by pairs, which cannot be kept.
+    /// the same tables. None where SLs are given by pairs.
     /// Cost: a copy of the dependencies.
     pub fn keep(&self, graph: &DependencyGraph, survey: &Survey) -> Option<Proven> {
         let Judge {
@@ -115,10 +115,13 @@ impl Judge<'_> {
 fn kept(topology: &Topology, routes: &Routes, sls: PathSls<'_>) -> Option<Sls<'static>> {
     let sls = match sls {
         PathSls::Engine => PathSls::Engine,
+        PathSls::EngineOver(sls) => PathSls::EngineOver(sls),
         PathSls::Any(sls) => PathSls::Any(sls),
         PathSls::BySwitch(_) | PathSls::ByPair(_) => return None,
     };
-    Some(Sls::new(topology, routes, sls))
+    let sls = Sls::new(topology, routes, sls);
+    // A table names ports and LIDs of one fabric: after a change it is another.
+    (!matches!(sls, Sls::Table(..))).then_some(sls)
 }
 
 /// By LID: where it is plugged in. Shape: as the forwarding tables.

@@ -200,13 +200,10 @@ pub fn judge<'a>(parts: &'a FabricState, sls: PathSls<'a>) -> Judge<'a> {
 
 /// The SLs that the SA will give to paths.
 ///
-/// On a torus by coordinates. Else any SL that policy or partitions hand out, on any path: which
-/// pair gets which would need all rules for all pairs.
+/// Those of the engine where it gives any: on a torus by coordinates. Else any SL that policy or
+/// partitions hand out, on any path: which pair gets which would need all rules for all pairs.
 pub fn path_sls(parts: &FabricState) -> PathSls<'static> {
-    match parts.routes.torus() {
-        Some(_) => PathSls::Engine,
-        None => PathSls::Any(rows::sls_in_use(parts)),
-    }
+    PathSls::EngineOver(rows::sls_in_use(parts))
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ impl Reference<'_> {
         // After the selectors, so that a request with two flaws fails at the first.
         let pkey = self.pkey(request, level, from, to)?;
         let hint = self.sl(request, level, pkey, walk.carried)?;
-        let sl = routes.path_sl(hint, slid, dlid);
+        let sl = routes.path_sl(hint, slid, dlid)?;
         if request.sl.is_some_and(|wanted| wanted != sl) {
             return None;
         }
