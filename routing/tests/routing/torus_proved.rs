@@ -96,7 +96,7 @@ fn accepted_doubles(radix: [u8; 3], each: usize) -> (usize, usize) {
     (accepted, tried)
 }
 
-/// The shares of `docs/routing.md`: every one of them.
+/// The shares of `docs/routing/torus-proved.md`: every one of them.
 #[test]
 fn double_failures_in_flat_tori_are_routed() {
     assert_eq!(accepted_doubles([6, 6, 1], 1), (630, 630));
@@ -112,7 +112,7 @@ fn double_failures_in_cubes_are_routed() {
 
 /// All of them: minutes.
 #[test]
-#[ignore = "takes minutes; the figures are in docs/routing.md"]
+#[ignore = "takes minutes; the figures are in docs/routing/torus-proved.md"]
 fn all_double_failures_in_cubes_are_routed() {
     assert_eq!(accepted_doubles([4, 4, 4], 1), (2016, 2016));
     assert_eq!(accepted_doubles([5, 5, 5], 1), (7750, 7750));

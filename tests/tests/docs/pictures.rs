@@ -1,4 +1,4 @@
-//! The pictures of `docs/routing.md` are those that the tool draws today.
+//! The pictures of `docs/` are those that the tool draws today.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -34,10 +34,10 @@ impl<'t> Picture<'t> {
     fn draw(&self, output: &[&str]) -> String {
         let fabric = tempfile::tempdir().unwrap();
         let place = fabric.path().to_str().unwrap();
-        succeed(&[&["fabric", "torus", "-o", place], &*self.shape].concat());
-        let [net, conf] =
-            ["net", "torus-2QoS.conf"].map(|file| fabric.path().join(file).display().to_string());
-        let inputs = ["draw", "--fabric", &net, "--torus-conf", &conf];
+        succeed(&[&["fabric"], &*self.shape, &["-o", place]].concat());
+        let net = fabric.path().join("net").display().to_string();
+        // torus-2QoS.conf is found beside it.
+        let inputs = ["draw", "--fabric", &net];
         succeed(&[&inputs, &*self.options, output].concat())
     }
 }
@@ -51,6 +51,16 @@ fn succeed(arguments: &[&str]) -> String {
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs")
+}
+
+/// Those that may show pictures.
+fn pages() -> Vec<String> {
+    let folders = [docs(), docs().join("routing")];
+    let files = folders.iter().flat_map(|folder| entries(folder));
+    let pages = files.filter(|file| name(file).ends_with(".md"));
+    pages
+        .map(|page| std::fs::read_to_string(page).unwrap())
+        .collect()
 }
 
 fn list() -> String {
@@ -85,9 +95,8 @@ fn files_are_what_the_tool_draws() {
 #[test]
 fn text_pictures_are_what_the_tool_prints() {
     let list = list();
-    let page = std::fs::read_to_string(docs().join("routing.md")).unwrap();
     for picture in pictures(&list).iter().filter(|picture| !is_svg(picture)) {
-        assert_eq!(picture.file, "routing.md", "neither .svg nor the page");
+        let page = std::fs::read_to_string(docs().join(picture.file)).unwrap();
         let drawn = picture.draw(&["--text"]);
         // The part before the blank line in front of the summary is the picture.
         let summary = drawn.find(" torus: ").unwrap();
@@ -101,9 +110,8 @@ fn text_pictures_are_what_the_tool_prints() {
 }
 
 #[test]
-fn the_page_shows_every_file_and_no_other() {
+fn pages_show_every_file_and_no_other() {
     let list = list();
-    let page = std::fs::read_to_string(docs().join("routing.md")).unwrap();
     let listed: BTreeSet<_> = pictures(&list)
         .iter()
         .filter(is_svg)
@@ -116,10 +124,16 @@ fn the_page_shows_every_file_and_no_other() {
         .filter(|name| name.ends_with(".svg"))
         .collect();
     assert_eq!(drawn, listed);
-    let links = page
-        .split("](pictures/")
-        .skip(1)
-        .filter_map(|rest| rest.split(')').next());
-    let shown: BTreeSet<_> = links.filter(|link| link.ends_with(".svg")).collect();
+    let pages = pages();
+    let links = pages
+        .iter()
+        .flat_map(|page| page.split("](").skip(1))
+        .filter_map(|rest| rest.split(')').next()?.split_once("pictures/"));
+    let shown: BTreeSet<_> = links
+        .filter(|(before, file)| {
+            file.ends_with(".svg") && !file.contains('/') && ["", "../"].contains(before)
+        })
+        .map(|(_, file)| file)
+        .collect();
     assert_eq!(shown, listed);
 }

@@ -14,7 +14,7 @@
 //!
 //! "Neighbours in z" and no other axis, because z is used last: a path that finds no switch to turn
 //! at has no later axis to turn into. The man page says "last dimension" and means z by its name,
-//! also of a flat torus configured as x and y (`docs/routing.md`, section 2.1).
+//! also of a flat torus configured as x and y (`docs/routing/torus-2qos.md`, section 2.1).
 //!
 //! The rules are OpenSM's and refuse more than could deadlock; [`crate::engine::torus_proved`] asks
 //! the graph instead.

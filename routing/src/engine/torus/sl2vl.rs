@@ -13,7 +13,7 @@
 //!
 //! SL 9 (level 1, crosses the dateline of x) that comes by y and leaves by x: 1 + 2 + 4 = VL 7.
 //! With 4 data VLs the third term is gone, with 2 the second, too; what that costs is in
-//! `docs/routing.md`, section 2.5.
+//! `docs/routing/torus-2qos.md`, section 2.5.
 //!
 //! Axes are all that matters of a port, so a fabric of any size has 25 tables at most.
 

@@ -18,7 +18,7 @@
 //! which unicast does not cross either. Only where a ring is broken does a branch go round.
 //!
 //! With one switch missing, tree and unicast together can close a cycle all the same
-//! (`docs/routing.md`, section 5). OpenSM's tree is made so, hence ours is; the proof tells.
+//! (`docs/routing/torus-2qos.md`, section 5). OpenSM's tree is made so, hence ours is; the proof tells.
 
 use crate::engine::torus::reason::TorusReason;
 use crate::error::SwitchName;

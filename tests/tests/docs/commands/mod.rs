@@ -34,16 +34,18 @@ fn run(document: &str) -> Result<()> {
     run_in(&Place::new()?, document)
 }
 
-/// Documents with commands, each with a test below.
-const RUN: [&str; 7] = [
+/// Documents with commands, each with a test below; those of [`ROUTING`] are run all together.
+const RUN: [&str; 6] = [
     "README.md",
     "docs/operating.md",
     "docs/performance.md",
     "docs/policy.md",
     "docs/roce-entropy.md",
-    "docs/routing.md",
     "docs/ulps.md",
 ];
+
+/// A page per engine.
+const ROUTING: &str = "docs/routing/";
 
 /// All that there are.
 fn documents() -> Result<Vec<String>> {
@@ -52,7 +54,7 @@ fn documents() -> Result<Vec<String>> {
         "CHANGELOG.md".to_owned(),
         "fuzz/README.md".to_owned(),
     ];
-    for folder in ["docs", "docs/adr"] {
+    for folder in ["docs", "docs/adr", "docs/routing"] {
         for entry in fs::read_dir(repository().join(folder))? {
             let name = entry?.file_name().to_string_lossy().into_owned();
             if name.ends_with(".md") {
@@ -71,7 +73,7 @@ fn every_document_with_commands_is_run_here() -> Result<()> {
             |block: &Block| block.kind != Kind::Other && block.mark != Some(blocks::Mark::NotRun);
         let has_commands = blocks.iter().any(runs);
         ensure!(
-            !has_commands || RUN.contains(&document.as_str()),
+            !has_commands || RUN.contains(&document.as_str()) || document.starts_with(ROUTING),
             "{document} needs a test"
         );
     }
@@ -106,8 +108,10 @@ fn the_readme_runs() -> Result<()> {
 }
 
 #[test]
-fn the_page_of_routing_runs() -> Result<()> {
-    run("docs/routing.md")
+fn the_pages_of_routing_run() -> Result<()> {
+    let documents = documents()?;
+    let mut pages = documents.iter().filter(|page| page.starts_with(ROUTING));
+    pages.try_for_each(|page| run(page))
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Local ports come last because a switch that is placed twice must be noticed first: its hosts
 //! would be at two places. Everything that found no place is named one by one, although OpenSM
 //! routes on in silence: a switch outside means hosts without routes, and an operator who
-//! configured a size by mistake sees it here first (`docs/routing.md`, section 1.2).
+//! configured a size by mistake sees it here first (`docs/routing/torus-2qos.md`, section 1.2).
 
 use super::Discovery;
 use crate::engine::torus::reason::TorusReason;
