@@ -4,6 +4,7 @@
 //!   chosen by [`EngineKind`] and refuse with every reason ([`Refusal`]).
 //! - [`proof`] proves, over any [`Routes`], that there is no credit loop and that every pair is
 //!   reached. It shares nothing with the engines.
+//! - [`quality`] says how evenly routes use the links, and what bandwidth is left to each host.
 //! - [`paths::classes::compile`] turns paths into the tables that queries are answered from;
 //!   [`mod@reference`] is the slow way to the same facts, to compare with.
 //!
@@ -66,6 +67,7 @@ mod parallel;
 pub mod paths;
 pub mod placement;
 pub mod proof;
+pub mod quality;
 pub mod reference;
 mod shortest;
 pub mod tables;

@@ -14,6 +14,7 @@
 //! one that is refused with `--strict` can still be looked at.
 
 mod multicast;
+mod quality;
 mod room;
 
 use std::fs;
@@ -23,6 +24,7 @@ use std::time::Instant;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use multicast::Multicast;
+use quality::Quality;
 use sa_compiler::export::{self, Estimate, Export, Packing, Psl, Table};
 use sa_compiler::pipeline::{self, Compiled, PipelineError, Stamp, remarks_of_engine};
 use sa_compiler::state::FabricState;
@@ -63,6 +65,19 @@ pub(crate) struct Route {
     /// opensm.mcfdbs
     #[arg(long, value_name = "FILE")]
     groups: Option<PathBuf>,
+    /// Also say how evenly paths use the links, and what bandwidth hosts get over this many random
+    /// permutations
+    #[arg(
+        long,
+        value_name = "PERMUTATIONS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "100"
+    )]
+    quality: Option<u32>,
+    /// Seed of these permutations
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "quality")]
+    seed: u64,
     /// Exit 3 when wired pairs have no path, or the routes have a credit loop, be it by multicast
     /// or by packets that only switches themselves send each other
     #[arg(long)]
@@ -198,6 +213,8 @@ struct Report {
     /// Multicast tables that are not empty.
     mlids: usize,
     multicast_cycle: bool,
+    /// None without `--quality`.
+    quality: Option<Quality>,
     /// Bytes by file as they were thought to be before; none without `--out`.
     estimate: Option<Pairs<&'static str, u64>>,
     out: Option<String>,
@@ -234,6 +251,8 @@ fn report(
     let engine = compiled.parts.routes.engine().to_string();
     let peak = peak_mb();
     let check_ms = ms(timings.check + multicast.check);
+    let quality = verb.quality;
+    let quality = quality.map(|drawn| Quality::new(&compiled.parts, drawn, verb.seed));
     if verb.json {
         let pairs = compare::lost(compiled).into_iter();
         return json::print(&Report {
@@ -250,6 +269,7 @@ fn report(
             management_cycle: compiled.proof.management_loop.is_some(),
             mlids: multicast.mlids(),
             multicast_cycle: has_multicast_cycle(compiled, multicast),
+            quality,
             estimate: estimate.map(room::sizes),
             out: verb.out.as_deref().map(|path| path.display().to_string()),
         });
@@ -278,6 +298,9 @@ fn report(
         "multicast_cycle  {}",
         yes_or_none(has_multicast_cycle(compiled, multicast))
     );
+    if let Some(quality) = quality {
+        quality.print();
+    }
     if let Some(directory) = &verb.out {
         outln!("written to       {}", directory.display());
     }

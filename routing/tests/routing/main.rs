@@ -10,6 +10,7 @@ mod minhop;
 mod path_classes;
 mod proof_twins;
 mod proven;
+mod quality;
 mod survivors;
 mod torus_proved;
 mod torus_proved_tables;
