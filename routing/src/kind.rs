@@ -23,6 +23,9 @@ pub enum EngineKind {
     /// May close credit loops on anything but trees, which the proof then reports. See
     /// [`crate::engine::minhop`].
     MinHop,
+    /// Shortest balanced paths in any fabric, free of deadlock by VLs.
+    /// The SL of a path says which; the policy gives none. See [`crate::engine::dfsssp_nue`].
+    DfssspNue,
     /// Tables that something else made.
     /// For answering what switches do, whoever programmed them. See [`crate::engine::files`].
     Files,
@@ -35,10 +38,11 @@ pub struct UnknownEngine(pub String);
 
 impl EngineKind {
     /// Every engine, in the order in which messages list them.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Torus2Qos,
         Self::TorusProved,
         Self::MinHop,
+        Self::DfssspNue,
         Self::Files,
     ];
 
@@ -48,6 +52,7 @@ impl EngineKind {
             Self::Torus2Qos => "torus-2qos",
             Self::TorusProved => "torus-proved",
             Self::MinHop => "minhop",
+            Self::DfssspNue => "dfsssp-nue",
             Self::Files => "files",
         }
     }

@@ -15,10 +15,12 @@
 //! | `torus-2qos` | torus-2QoS.conf | by its rules, and proved | keeps most tables |
 //! | `torus-proved` | torus-2QoS.conf | by search in an acyclic graph, and proved | starts anew |
 //! | `minhop` | nothing | on trees | starts anew |
+//! | `dfsssp-nue` | nothing | by layers of VLs, and proved | keeps what is left |
 //! | `files` | tables | as what made them | takes the new ones |
 //!
 //! "Proved" is always said by [`crate::proof`] about the finished tables, never by the engine.
 
+pub mod dfsssp_nue;
 pub mod files;
 pub mod minhop;
 pub mod torus;
@@ -91,7 +93,8 @@ pub struct Request<'a> {
     pub qos: Qos,
     /// As [`Engine::needs`] asks for.
     pub input: EngineInput<'a>,
-    /// The last routes that an engine made. They save work and change no result.
+    /// The last routes that an engine made. They save work and change no result, but with dfsssp-nue, which
+    /// keeps the ways that are left.
     /// Of any fabric and any engine; one that cannot use them starts anew.
     pub before: Option<Before<'a>>,
 }
@@ -112,6 +115,7 @@ pub fn by_kind(kind: EngineKind) -> &'static dyn Engine {
         EngineKind::Torus2Qos => &torus::Torus2Qos,
         EngineKind::TorusProved => &torus_proved::TorusProved,
         EngineKind::MinHop => &minhop::MinHop,
+        EngineKind::DfssspNue => &dfsssp_nue::DfssspNue,
         EngineKind::Files => &files::Files,
     }
 }

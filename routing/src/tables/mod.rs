@@ -36,6 +36,7 @@ pub use self::facts::{EngineFacts, PathSlRule};
 pub use self::lft::{Lft, NO_PATH};
 pub use self::multicast::{Branch, MulticastRoute, MulticastTable, MulticastTree, PortSet};
 pub use self::path_sl_table::PathSlTable;
+pub(crate) use self::routes::Origin;
 pub use self::routes::{Qos, Routes};
 pub use self::sl2vl::GivenSl2Vl;
 pub use self::survivors::survivors;

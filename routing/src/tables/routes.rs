@@ -4,6 +4,8 @@
 //! path classes, proofs judge it, exports write it as OpenSM's dumps. It is made once and then
 //! shared without change, also as what the next routing starts from.
 
+use std::sync::Arc;
+
 use sa_snapshot::model::{EngineSl, PathSl};
 use sa_wire::{Lid, Sl, SlToVl};
 
@@ -40,6 +42,18 @@ pub struct Routes {
     /// A copy of what the topology says, so that SLs can be asked for without it.
     pub(crate) attached: Vec<Option<SwitchIx>>,
     pub(crate) warnings: Vec<Warning>,
+    /// What the engine goes back to after a repair, where it does.
+    pub(crate) origin: Option<Arc<Origin>>,
+}
+
+/// Routes that were made from nothing, and the fabric that they were made for.
+///
+/// An engine that keeps ways over a failure has to know which they were before it, or a repair would leave the
+/// detours in place. Memory of forwarding tables is shared with those routes.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    pub(crate) topology: Topology,
+    pub(crate) routes: Routes,
 }
 
 impl Routes {
@@ -58,6 +72,7 @@ impl Routes {
             lids,
             attached,
             warnings: Vec::new(),
+            origin: None,
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod check;
 mod common;
+mod dfsssp_nue;
 mod engines;
 mod golden_torus;
 mod incremental;

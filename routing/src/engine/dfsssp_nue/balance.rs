@@ -1,0 +1,192 @@
+//! Shortest ways, spread over the cables by what they carry already.
+//!
+//! Destination after destination: of all ways with the fewest hops each switch takes the one whose channels
+//! carry the fewest paths of hosts so far, summed along the way; then the paths of the new column are
+//! counted. All columns are searched a second time, each without its own paths, as the first ones were
+//! placed when little was known. Source: Hoefler, Schneider and Lumsdaine, Optimized Routing for Large-Scale
+//! InfiniBand Networks, 2009.
+//!
+//! Hops come before weights, so the search needs no heap: the channels that lead one hop nearer to a switch
+//! make an acyclic graph, which is worked out once for all LIDs of that switch and then gone through in the
+//! order of hops. Cost: O(channels on shortest ways) for each LID.
+//!
+//! LIDs of one port are to differ: a channel that another LID of the port uses weighs more than any load.
+
+use super::columns::Columns;
+use super::graph::{Channel, Graph, NO_SLOT};
+use crate::topology::count32;
+
+/// What a channel weighs more for each LID of the same port that uses it.
+/// 44 bits are more than all paths of a fabric (2^16 times 2^16) over 2^12 hops; 128 LIDs and 2^12 hops more
+/// stay below 64 bits.
+const SAME_PORT: u64 = 1 << 44;
+
+/// Paths of hosts by channel.
+pub(super) struct Loads {
+    /// By channel.
+    paths: Vec<u64>,
+    /// By switch: paths that arrive there, while a column is counted.
+    arriving: Vec<u64>,
+}
+
+impl Loads {
+    /// Nothing carries anything.
+    pub(super) fn new(graph: &Graph) -> Self {
+        Self {
+            paths: vec![0; graph.channels()],
+            arriving: vec![0; graph.switches()],
+        }
+    }
+
+    /// What a channel carries.
+    #[inline]
+    pub(super) fn of(&self, channel: Channel) -> u64 {
+        self.paths[channel as usize]
+    }
+
+    /// Adds the paths of hosts that a column leads, or takes them away. `order` has the switches that have a
+    /// way, none before the one it leaves to.
+    pub(super) fn count(&mut self, graph: &Graph, order: &[u32], slots: &[u8], is_added: bool) {
+        for switch in order {
+            self.arriving[*switch as usize] = u64::from(graph.hosts(*switch));
+        }
+        for switch in order.iter().rev() {
+            let slot = slots[*switch as usize];
+            if slot == NO_SLOT {
+                continue;
+            }
+            let channel = graph.channel(*switch, slot);
+            let paths = self.arriving[*switch as usize];
+            self.arriving[graph.to(channel) as usize] += paths;
+            let sum = &mut self.paths[channel as usize];
+            *sum = if is_added { *sum + paths } else { *sum - paths };
+        }
+    }
+}
+
+/// Searches shortest ways, one destination after the other.
+pub(super) struct Balance<'a> {
+    graph: &'a Graph,
+    loads: Loads,
+    /// By switch: hops to the destination.
+    hops: Vec<u32>,
+    /// Switches, nearest to the destination first; itself before all.
+    order: Vec<u32>,
+    /// By place in `order`, from the second on: where its channels on shortest ways end in `nearer`.
+    ends: Vec<u32>,
+    /// Channels that lead a hop nearer.
+    nearer: Vec<Channel>,
+    /// By switch: what its way weighs.
+    cost: Vec<u64>,
+    /// By channel: [`SAME_PORT`] for every other LID of the port; and the channels that have some.
+    extra: Vec<u64>,
+    extras: Vec<Channel>,
+}
+
+/// Fills all columns with shortest ways; switches that are not wired to a destination have none.
+pub(super) fn fill(graph: &Graph, columns: &mut Columns) -> Loads {
+    let mut balance = Balance::new(graph);
+    for pass in 0..2 {
+        for switch in graph.all_switches() {
+            balance.aim_at(switch);
+            balance.place(columns, switch, pass > 0);
+        }
+    }
+    balance.loads
+}
+
+impl<'a> Balance<'a> {
+    fn new(graph: &'a Graph) -> Self {
+        let (switches, channels) = (graph.switches(), graph.channels());
+        Self {
+            graph,
+            loads: Loads::new(graph),
+            hops: vec![0; switches],
+            order: Vec::new(),
+            ends: Vec::new(),
+            nearer: Vec::new(),
+            cost: vec![0; switches],
+            extra: vec![0; channels],
+            extras: Vec::new(),
+        }
+    }
+
+    /// Works out the channels on shortest ways to a switch.
+    fn aim_at(&mut self, switch: u32) {
+        let graph = self.graph;
+        graph.spread_from(switch, &mut self.hops, &mut self.order);
+        self.nearer.clear();
+        self.ends.clear();
+        for here in self.order.iter().skip(1) {
+            let hops = self.hops[*here as usize];
+            let near = |channel: &Channel| self.hops[graph.to(*channel) as usize] < hops;
+            self.nearer.extend(graph.leaving(*here).filter(near));
+            self.ends.push(count32(self.nearer.len()));
+        }
+    }
+
+    /// Fills the columns of the switch that was aimed at. `again`: they have ways, which are counted.
+    fn place(&mut self, columns: &mut Columns, switch: u32, again: bool) {
+        let all = columns.of(switch);
+        for column in all.clone() {
+            if columns.is_copy(column) {
+                columns.copy_first(column);
+                continue;
+            }
+            // Nobody but switches sends to a switch without hosts, unless it is for management.
+            let is_counted = columns.is_host(column);
+            let slots = columns.slots_mut(column);
+            if again && is_counted {
+                self.loads.count(self.graph, &self.order, slots, false);
+            }
+            self.choose(slots);
+            if is_counted {
+                self.loads.count(self.graph, &self.order, slots, true);
+            }
+            let port = columns.lid(column).port;
+            match all.contains(&(column + 1)) && columns.lid(column + 1).port == port {
+                true => self.remember(columns.slots(column)),
+                false => self.forget_extra(),
+            }
+        }
+    }
+
+    /// The lightest way of each switch; of equal ones the one by the lowest port.
+    fn choose(&mut self, slots: &mut [u8]) {
+        if let Some(to) = self.order.first() {
+            self.cost[*to as usize] = 0;
+        }
+        let mut start = 0;
+        for (here, end) in self.order.iter().skip(1).zip(&self.ends) {
+            let (mut least, mut best) = (u64::MAX, 0);
+            for channel in &self.nearer[start..*end as usize] {
+                let beyond = self.cost[self.graph.to(*channel) as usize];
+                let own = self.loads.of(*channel) + self.extra[*channel as usize];
+                if beyond + own < least {
+                    (least, best) = (beyond + own, *channel);
+                }
+            }
+            start = *end as usize;
+            self.cost[*here as usize] = least;
+            slots[*here as usize] = self.graph.slot(best);
+        }
+    }
+
+    /// Makes the channels of a column heavier for other LIDs of the port.
+    fn remember(&mut self, slots: &[u8]) {
+        for here in self.order.iter().skip(1) {
+            let channel = self.graph.channel(*here, slots[*here as usize]);
+            if self.extra[channel as usize] == 0 {
+                self.extras.push(channel);
+            }
+            self.extra[channel as usize] += SAME_PORT;
+        }
+    }
+
+    /// Before LIDs of another port.
+    fn forget_extra(&mut self) {
+        for channel in self.extras.drain(..) {
+            self.extra[channel as usize] = 0;
+        }
+    }
+}
