@@ -13,8 +13,8 @@
 //! table of 380 MB at that size. Nothing here was routed, so nothing may be proved about it.
 
 use sa_snapshot::model::{
-    Capacity, EngineSl, Model, Pairs, PartitionRow, PathClass, PathTables, PolicyTables, PortRow,
-    Provenance, RateCaps, Subnet,
+    Capacity, EngineSl, Model, Pairs, PartitionRow, PathClass, PathSl, PathTables, PolicyTables,
+    PortRow, Provenance, RateCaps, Subnet,
 };
 use sa_wire::{Guid, Lid, Lmc, Mtu, NodeType, Pkey, Rate, RateRank, SlVlMask};
 
@@ -107,6 +107,7 @@ fn uniform(radix: [u8; 3], ports: usize) -> PathTables {
         capacity: capacity(),
         carried: SlVlMask::ALL,
         hops: 0,
+        sl: PathSl::Policy,
     };
     PathTables {
         engine_sl: EngineSl::Torus { radix },
@@ -157,6 +158,7 @@ pub fn dense(mut model: Model) -> Model {
         capacity: if nth > longest { slow() } else { capacity() },
         carried: SlVlMask::ALL,
         hops: u8::try_from(nth.saturating_sub(1) % longest + 1).unwrap_or(u8::MAX),
+        sl: PathSl::Policy,
     };
     model.paths = PathTables {
         engine_sl: EngineSl::Keep,

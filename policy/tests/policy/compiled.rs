@@ -10,8 +10,8 @@ use policy::{
 use proptest::prelude::*;
 use sa_rig::rng::Rng;
 use sa_snapshot::model::{
-    Capacity, EngineSl, Model, Pairs, PathClass, PathTables, PolicyTables, PortRow, Provenance,
-    RateCaps, Subnet,
+    Capacity, EngineSl, Model, Pairs, PathClass, PathSl, PathTables, PolicyTables, PortRow,
+    Provenance, RateCaps, Subnet,
 };
 use sa_snapshot::{Builder, MatchInput, PortIx, Snapshot};
 use sa_wire::{Guid, Lid, Lmc, NodeType, Pkey, SlVlMask};
@@ -89,6 +89,7 @@ fn snapshot(facts: &[PortFacts], tables: PolicyTables) -> Snapshot {
         capacity: Capacity::UNLIMITED,
         carried: SlVlMask::ALL,
         hops: 1,
+        sl: PathSl::Policy,
     };
     let row = |(fact, lid): (&PortFacts, u16)| PortRow {
         guid: fact.guid,

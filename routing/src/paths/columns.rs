@@ -164,6 +164,8 @@ pub(crate) struct Key {
     to: SwitchIx,
     /// Whether it is delivered, and by which port where SLs are dropped.
     distinction: u16,
+    /// Column of the table of SLs, where there is one.
+    sls: u32,
 }
 
 impl Key {
@@ -179,7 +181,13 @@ impl Key {
             hash: hasher.digest128(),
             to,
             distinction,
+            sls: 0,
         }
+    }
+
+    /// The same where paths have SLs by a table, of which this is the column.
+    pub(crate) const fn with_sls(self, sls: u32) -> Self {
+        Self { sls, ..self }
     }
 }
 

@@ -124,10 +124,8 @@ impl TableSls {
     }
 
     /// LIDs with the same one have the same SLs from everybody.
-    /// There are fewer columns than LIDs, and what is not known is cut to a number of its own.
-    #[expect(clippy::cast_possible_truncation, reason = "fewer than LIDs")]
-    pub(super) fn column(&self, lid: u16) -> u16 {
-        self.table.column(lid) as u16
+    pub(super) fn column(&self, lid: u16) -> u32 {
+        self.table.column(lid)
     }
 
     /// From all sources on a switch to a LID; none where they differ.

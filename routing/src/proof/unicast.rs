@@ -160,11 +160,11 @@ impl DependencyGraph {
                         continue;
                     };
                     let column = columns.column(lid);
-                    let is_new = |distinction| {
-                        let key = Key::new(column, to, distinction);
+                    let is_new = |sls| {
+                        let key = Key::new(column, to, 0).with_sls(sls);
                         seen.number(key).1
                     };
-                    if work.sls.distinction(lid).is_none_or(is_new) {
+                    if work.sls.column(lid).is_none_or(is_new) {
                         flow.add(lid, to, column);
                     }
                 }
@@ -214,7 +214,7 @@ impl<'a> Sls<'a> {
     }
 
     /// What tells LIDs with the same column of entries apart; none where each differs.
-    fn distinction(&self, lid: u16) -> Option<u16> {
+    fn column(&self, lid: u16) -> Option<u32> {
         match self {
             Self::Table(sls) => Some(sls.column(lid)),
             Self::ByPair(_) => None,

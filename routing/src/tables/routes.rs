@@ -171,11 +171,12 @@ impl Routes {
     /// The snapshot keeps radices and the coordinates of ports, and finishes each SL itself (ADR
     /// 4).
     pub fn engine_sl(&self) -> EngineSl {
-        match self.facts.sl_torus() {
-            Some(torus) => EngineSl::Torus {
+        match (self.facts.sl_torus(), self.facts.sl_table()) {
+            (Some(torus), _) => EngineSl::Torus {
                 radix: torus.shape().radix,
             },
-            None => EngineSl::Keep,
+            (None, Some(_)) => EngineSl::Table,
+            (None, None) => EngineSl::Keep,
         }
     }
 

@@ -38,7 +38,7 @@
 //! use sa_wire::request::path_by_lids;
 //! # use sa_snapshot::Builder;
 //! # use sa_snapshot::model::{
-//! #     Capacity, EngineSl, Model, Pairs, PathClass, PathTables, PortRow, Provenance, RateCaps, Subnet,
+//! #     Capacity, EngineSl, Model, Pairs, PathClass, PathSl, PathTables, PortRow, Provenance, RateCaps, Subnet,
 //! # };
 //! # use sa_wire::{Guid, Lid, Lmc, NodeType, Pkey, SlVlMask, VocabularyError};
 //! #
@@ -60,7 +60,8 @@
 //! #         coordinate: None,
 //! #     })
 //! # };
-//! # let class = PathClass { capacity: Capacity::UNLIMITED, carried: SlVlMask::ALL, hops: 1 };
+//! # let (capacity, carried) = (Capacity::UNLIMITED, SlVlMask::ALL);
+//! # let class = PathClass { capacity, carried, hops: 1, sl: PathSl::Policy };
 //! # let snapshot = Builder::build(&Model {
 //! #     provenance: Provenance::default(),
 //! #     subnet: Subnet::default(),
@@ -102,6 +103,7 @@ mod reply;
 pub mod rmpp;
 mod single;
 mod unanswerable;
+mod unknown_sl;
 pub mod whole;
 
 pub use batch::{TOGETHER, answer_all};
@@ -117,3 +119,4 @@ pub use reply::{
 };
 pub use single::answer;
 pub use unanswerable::unanswerable;
+pub use unknown_sl::asks_for_unknown_sl;

@@ -129,11 +129,13 @@ pub enum PuntReason {
     Report,
     /// An end by an alias GUID, or by the LID of a port that has some.
     Alias,
+    /// A path whose SL the routing engine chose, and nobody here knows which.
+    UnknownSl,
 }
 
 impl PuntReason {
     /// How many there are.
-    pub const COUNT: usize = 7;
+    pub const COUNT: usize = 8;
 
     /// Every one, in the order of the discriminants, with a name for metrics.
     pub const ALL: [(Self, &'static str); Self::COUNT] = [
@@ -144,5 +146,6 @@ impl PuntReason {
         (Self::Rmpp, "rmpp"),
         (Self::Report, "report"),
         (Self::Alias, "alias"),
+        (Self::UnknownSl, "unknown_sl"),
     ];
 }

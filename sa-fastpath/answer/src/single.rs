@@ -23,7 +23,7 @@ use sa_wire::umad::Slot;
 
 use crate::multi::is_multi_path;
 use crate::outcome::Stop;
-use crate::path::ports;
+use crate::path::{is_sl_unknown, ports};
 use crate::unanswerable::{has_service_id_for_key, suspicious};
 use crate::{
     DropReason, INLINE_RECORDS, Outcome, PathQuery, PuntReason, Reject, aliases,
@@ -160,6 +160,9 @@ fn path_record<const KEYED: bool>(
     let (Some(source), Some(destination)) = (ports.source, ports.destination) else {
         return Err(Stop::Punt(PuntReason::UnnamedEnd));
     };
+    if is_sl_unknown(snapshot, &query, source, destination) {
+        return Err(Stop::Punt(PuntReason::UnknownSl));
+    }
     if is_get {
         // The record is copied out of the callback: the request, which it is made from, lies where
         // the reply goes.

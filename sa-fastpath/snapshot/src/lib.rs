@@ -24,7 +24,7 @@
 //! ```
 //! use sa_snapshot::Builder;
 //! use sa_snapshot::model::{
-//!     Capacity, EngineSl, Model, Pairs, PathClass, PathTables, PortRow, Provenance, RateCaps, Subnet,
+//!     Capacity, EngineSl, Model, Pairs, PathClass, PathSl, PathTables, PortRow, Provenance, RateCaps, Subnet,
 //! };
 //! use sa_wire::{Guid, Lid, Lmc, NodeType, Pkey, SlVlMask, VocabularyError};
 //!
@@ -46,7 +46,8 @@
 //!         coordinate: None,
 //!     })
 //! };
-//! let class = PathClass { capacity: Capacity::UNLIMITED, carried: SlVlMask::ALL, hops: 1 };
+//! let (capacity, carried) = (Capacity::UNLIMITED, SlVlMask::ALL);
+//! let class = PathClass { capacity, carried, hops: 1, sl: PathSl::Policy };
 //! let snapshot = Builder::build(&Model {
 //!     provenance: Provenance::default(),
 //!     subnet: Subnet::default(),

@@ -257,6 +257,8 @@ pub enum EngineSl {
         /// Switches around each ring.
         radix: [u8; 3],
     },
+    /// Each class of paths says it, see [`PathClass::sl`]. Takes [`Pairs::Dense`].
+    Table,
 }
 
 /// Who gives a path its SL, of policy and partition on the one side and the routing engine on the
@@ -314,6 +316,8 @@ pub struct PathClass {
     pub carried: SlVlMask,
     /// Switches on the path.
     pub hops: u8,
+    /// The SL of the path; [`PathSl::Policy`] but with [`EngineSl::Table`].
+    pub sl: PathSl,
 }
 
 /// Paths between end ports.

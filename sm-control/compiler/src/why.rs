@@ -56,6 +56,8 @@ pub enum Step {
     Pkey,
     /// The way drops the SL of the partition.
     PartitionSl,
+    /// The engine of another SM chose the SL, and it is not known here.
+    EngineSl,
 }
 
 impl Step {
@@ -68,6 +70,7 @@ impl Step {
             Self::PathBits => "path bits of the level",
             Self::Pkey => "P_Key",
             Self::PartitionSl => "SL of the partition",
+            Self::EngineSl => "SL of the routing engine",
         }
     }
 }
@@ -152,6 +155,23 @@ impl Pair<'_> {
                 Some(_) => None,
                 None => self.dropped(Step::PartitionSl, self.partition_sl(pkey, shared), &walked),
             })
+            .or_else(|| self.engine_sl(lid))
+    }
+
+    /// That nobody here knows the SL which the routing engine gave the path.
+    fn engine_sl(&self, lid: Lid) -> Option<Obstacle> {
+        let slid = self.parts.topology.end_port(self.source).lid;
+        if self
+            .parts
+            .routes
+            .path_sl(Sl::default(), slid, lid)
+            .is_some()
+        {
+            return None;
+        }
+        let found = "the SL that the routing engine of the SM gives this path is not known, so it is not answered";
+        let remedy = "have the SLs read from the SM, or beside the dumps as `psl`";
+        self.fails(Step::EngineSl, found, remedy)
     }
 
     /// An obstacle, with its words.

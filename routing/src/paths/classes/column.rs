@@ -45,6 +45,8 @@ pub(super) struct Target<'c> {
     pub(super) delivers: bool,
     /// By switch index: output port.
     pub(super) column: &'c [u8],
+    /// Of the table of SLs, where there is one.
+    pub(super) sl_column: u32,
     /// Number of the column among different ones.
     pub(super) number: u32,
     /// The first LID with this column.

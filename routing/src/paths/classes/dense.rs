@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 
-use sa_snapshot::model::{Pairs, PathClass, PathTables};
+use sa_snapshot::model::{Pairs, PathClass, PathSl, PathTables};
 use sa_wire::SlVlMask;
 
 use super::column::{Resolver, Target};
@@ -81,14 +81,17 @@ fn for_each_lid(
                 } else {
                     0
                 };
-                let (number, is_new) =
-                    seen.number(Key::new(column, switch, by_port | u16::from(delivers)));
+                let sl_column = links.sls().map_or(0, |sls| sls.column(lid));
+                let by_port = by_port | u16::from(delivers);
+                let key = Key::new(column, switch, by_port).with_sls(sl_column);
+                let (number, is_new) = seen.number(key);
                 work(
                     lid,
                     Target {
                         switch,
                         delivers,
                         column,
+                        sl_column,
                         number,
                         is_new,
                     },
@@ -118,6 +121,7 @@ struct Class {
     capacity: Packed,
     carried: u16,
     switches: u16,
+    sl: PathSl,
 }
 
 impl Part {
@@ -242,6 +246,7 @@ const NO_PATH_CLASS: PathClass = PathClass {
     capacity: sa_snapshot::model::Capacity::UNLIMITED,
     carried: SlVlMask(0),
     hops: 0,
+    sl: PathSl::Policy,
 };
 
 impl Class {
@@ -250,6 +255,7 @@ impl Class {
             capacity: self.capacity.unpacked(),
             carried: SlVlMask(self.carried),
             hops: u8::try_from(self.switches).unwrap_or(u8::MAX),
+            sl: self.sl,
         }
     }
 }
@@ -301,9 +307,11 @@ fn class(links: &Links, resolver: &Resolver, target: Target<'_>, row: Row) -> Op
         _ => rest.capacity,
     };
     let carried = links.carried(row.switch, row.input, output) & rest.carried;
+    let sls = links.sls();
     Some(Class {
         capacity,
         carried,
         switches,
+        sl: sls.map_or(PathSl::Policy, |sls| sls.at(row.sl_row, target.sl_column)),
     })
 }

@@ -1,13 +1,16 @@
-//! Cables between switches, and SLs dropped within switches, ready to be looked up fast.
+//! Cables between switches, SLs dropped within switches and SLs that an engine gives to pairs, ready
+//! to be looked up fast.
 //!
 //! Asked for every switch of every different column, hence flat and small: a cable is a dozen
 //! bytes, a capacity one.
+
+use std::sync::Arc;
 
 use sa_snapshot::model::Capacity;
 use sa_wire::SlVlMask;
 
 use super::edges::{inputs, let_out};
-use crate::tables::{Qos, Routes};
+use crate::tables::{PathSlTable, Qos, Routes};
 use crate::topology::{Peer, PortNumbers, SwitchIx, Topology};
 
 /// MTU and rate in one byte, such that the lesser of each is quickly found.
@@ -60,6 +63,8 @@ pub(super) struct Links {
     /// None when nothing is ever dropped.
     /// The usual case, which saves a lookup for each hop.
     masks: Option<Masks>,
+    /// SLs by pair of ends; none where a rule or the policy has them.
+    sls: Option<Arc<PathSlTable>>,
 }
 
 /// SLs carried within switches.
@@ -98,6 +103,7 @@ impl Links {
             numbers: PortNumbers::new(topology),
             links: links.collect(),
             masks,
+            sls: routes.facts().sl_table().cloned(),
         }
     }
 
@@ -105,6 +111,12 @@ impl Links {
     #[inline]
     pub(super) fn link(&self, switch: u32, port: u8) -> Option<Link> {
         self.links[self.numbers.number(SwitchIx(switch), port)]
+    }
+
+    /// The SLs that an engine gives to pairs of ends, whether or not QoS is on: OpenSM asks its
+    /// engine in any case.
+    pub(super) fn sls(&self) -> Option<&PathSlTable> {
+        self.sls.as_deref()
     }
 
     /// True when some switch drops some SL.

@@ -8,7 +8,8 @@
 //! # Two encodings
 //!
 //! ```text
-//! uniform    within one switch: class 1;  across: class 2        links alike, nothing dropped
+//! uniform    within one switch: class 1;  across: class 2        links alike, nothing dropped,
+//!                                                                no SL by pair of ends
 //! dense      rows (sources) x columns (LIDs), equal ones once    everything else
 //! ```
 //!
@@ -16,7 +17,8 @@
 //! link makes it dense (ADR 2).
 //!
 //! A source that is a switch is a row of its own only where its first cable could make a
-//! difference; hosts of one switch share a row as long as their input ports drop the same SLs.
+//! difference; hosts of one switch share a row as long as their input ports drop the same SLs
+//! and the engine gives their paths the same.
 
 mod column;
 mod dense;
@@ -26,7 +28,7 @@ mod links;
 mod reach;
 mod sources;
 
-use sa_snapshot::model::{Pairs, PathClass, PathTables};
+use sa_snapshot::model::{Pairs, PathClass, PathSl, PathTables};
 use sa_wire::SlVlMask;
 
 pub use self::edges::{PortEdge, port_edges};
@@ -97,7 +99,11 @@ fn uniform(
 ) -> Option<PathTables> {
     // Cheapest question first; most dense fabrics end here.
     let capacity = links.common_capacity()?;
-    if links.drops_sls() || !reach.is_complete() || reach.longest() > MOST_SWITCHES {
+    if links.sls().is_some()
+        || links.drops_sls()
+        || !reach.is_complete()
+        || reach.longest() > MOST_SWITCHES
+    {
         return None;
     }
     let ends = topology.end_ports.iter();
@@ -114,6 +120,7 @@ fn uniform(
         capacity,
         carried: SlVlMask::ALL,
         hops,
+        sl: PathSl::Policy,
     };
     // Within a switch only the ends' own links limit.
     let unlimited = sa_snapshot::model::Capacity::UNLIMITED;

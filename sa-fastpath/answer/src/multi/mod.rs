@@ -19,7 +19,9 @@ use sa_wire::sa::{AttributeId, SaMad};
 use zerocopy::IntoBytes;
 
 use crate::outcome::Stop;
-use crate::path::{Labels, Origin, each_different_path, each_further_path, gid, is_ours};
+use crate::path::{
+    Labels, Origin, each_different_path, each_further_path, gid, is_ours, is_sl_unknown,
+};
 use crate::reply::finish_multi;
 use crate::{DropReason, Enough, INLINE_RECORDS, PathQuery, PuntReason, Reject};
 
@@ -56,6 +58,9 @@ pub(super) fn answer(
         return Err(Stop::Punt(PuntReason::LongTable));
     }
     let ends = MultiPathEnds::find(snapshot, mad)?;
+    if query.wants_unknown_sl(snapshot, &ends) {
+        return Err(Stop::Punt(PuntReason::UnknownSl));
+    }
     let mut records = [PathRecord::default(); INLINE_RECORDS];
     let mut count = 0;
     let flow = for_each_multi_path(snapshot, &query, requester, &ends, |record| {
@@ -105,6 +110,16 @@ impl MultiPathQuery {
     fn likely_many(&self) -> bool {
         let wanted = self.pairs.min(u16::from(self.most));
         self.numb_path != ALTERNATES && usize::from(wanted) > INLINE_RECORDS
+    }
+
+    /// True where the SL of a path between some of the ends is not known.
+    pub(crate) fn wants_unknown_sl(&self, snapshot: &Snapshot, ends: &MultiPathEnds) -> bool {
+        let port = |nth| ends.ports.get(nth).copied();
+        snapshot.has_unknown_sls()
+            && ends.sources().filter_map(port).any(|source| {
+                let mut destinations = ends.destinations().filter_map(port);
+                destinations.any(|to| is_sl_unknown(snapshot, &self.path, source, to))
+            })
     }
 
     /// As [`Self::from_mad`]; what is refused, dropped or punted is told apart.

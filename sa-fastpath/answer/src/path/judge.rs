@@ -18,6 +18,7 @@
 //! Cost: a class, a match of the policy and a few comparisons. Called once or twice for each pair
 //! of LIDs.
 
+use sa_snapshot::model::PathSl;
 use sa_snapshot::{LevelRecord, PortIx, Snapshot, level_flags};
 use sa_wire::{Sl, SlVlMask};
 
@@ -92,7 +93,13 @@ pub(crate) fn judge<const RFC: bool>(
     let pkey = pkey(snapshot, query, level, source, destination)?;
     let sl = sl(snapshot, query, level_sl, path.carried, pkey)?;
     // Last: the engine turns what policy and partition chose into an SL whose lower bits it owns.
-    let finished = snapshot.engine_sl(sl, source, destination);
+    let finished = match path.sl {
+        PathSl::Given(sl) => sl.get(),
+        PathSl::Policy => snapshot.engine_sl(sl, source, destination),
+        // Of the way back only that there is one counts. On the way there `unknown_sl` saw to it.
+        PathSl::Unknown if direction == Direction::Back && query.requested_sl().is_none() => sl,
+        PathSl::Unknown => return None,
+    };
     if finished != sl && query.requested_sl().is_some() {
         return None;
     }

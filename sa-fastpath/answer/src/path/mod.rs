@@ -38,6 +38,7 @@ mod rate;
 mod record;
 mod select;
 pub(crate) mod terms;
+mod unknown_sl;
 
 pub(crate) use self::ends::{gid, is_ours, ports};
 pub use self::group::{group_path, group_suits, path_to_group};
@@ -51,3 +52,4 @@ pub use self::query::{Enough, PathQuery, is_to_group};
 pub(crate) use self::query::{are_codes, service_id_in_key};
 pub(crate) use self::rate::rate_code;
 pub(crate) use self::select::{Offer, WISHES, Wishes};
+pub(crate) use self::unknown_sl::is_sl_unknown;

@@ -100,6 +100,18 @@ impl Ends {
         ))
     }
 
+    /// True where `holds` does for source and destination of some pair. Cost: all pairs at worst.
+    pub(crate) fn any_pair(
+        self,
+        snapshot: &Snapshot,
+        holds: impl Fn(PortIx, PortIx) -> bool,
+    ) -> bool {
+        (0..self.pairs(snapshot)).any(|pair| {
+            let pair = self.pair(snapshot, pair);
+            pair.is_some_and(|(source, destination)| holds(source.port, destination.port))
+        })
+    }
+
     /// True when OpenSM goes through the ports once for each GUID of one that is named by its LID
     /// alone, though one record is wanted and found: behind the first, once more to the first.
     ///

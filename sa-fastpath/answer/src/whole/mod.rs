@@ -26,8 +26,8 @@ use sa_wire::{Lid, Sl};
 use zerocopy::IntoBytes;
 
 use crate::{
-    MultiPathQuery, Outcome, PathQuery, Reject, answer, finish_empty_table, finish_error,
-    is_multi_path, unanswerable,
+    MultiPathQuery, Outcome, PathQuery, Reject, answer, asks_for_unknown_sl, finish_empty_table,
+    finish_error, is_multi_path, unanswerable,
 };
 
 use sa_wire::request;
@@ -95,6 +95,9 @@ pub fn punted(snapshot: &Snapshot, request: &Slot) -> Option<Vec<u8>> {
     // Whoever asks: clients ask for it first, to find out what this SA can do.
     if mad.attribute_id() == AttributeId::CLASS_PORT_INFO {
         return Some(class_port_info(snapshot, mad));
+    }
+    if asks_for_unknown_sl(snapshot, request) {
+        return Some(refuse(mad, Status::NO_RESOURCES));
     }
     if is_multi_path(mad) {
         return multi_path(snapshot, mad, request.header.lid.get());

@@ -22,7 +22,7 @@ use zerocopy::IntoBytes;
 use super::tables::most_records;
 use super::{MAX_BYTES, MAX_RECORDS, succeed_with_table};
 use crate::rmpp::{Generated, Lost, Source};
-use crate::{Ends, PathQuery, find_ends, is_to_group, paths_of_pair};
+use crate::{Ends, PathQuery, asks_for_unknown_sl, find_ends, is_to_group, paths_of_pair};
 
 /// Shorter replies are made at once: below that, two passes cost more than the memory. Units:
 /// bytes.
@@ -52,7 +52,11 @@ pub fn paths<S>(held: &Arc<S>, request: &Slot) -> Option<Streamed>
 where
     S: AsRef<Snapshot> + Send + Sync + 'static,
 {
-    table(Paths::new(held, request)?, SaMad::from_bytes(&request.mad))
+    let paths = Paths::new(held, request)?;
+    if asks_for_unknown_sl((**held).as_ref(), request) {
+        return None;
+    }
+    table(paths, SaMad::from_bytes(&request.mad))
 }
 
 /// Records by units, such as pairs of ports or nodes, in the order of the reply.

@@ -18,11 +18,11 @@ use crate::epoch::EpochId;
 use crate::error::BuildError;
 use crate::format::layout::{LIDS, MATRIX_SETS, NARROW_CLASSES, SectionId};
 use crate::format::records::{
-    ENGINE_KEEP, ENGINE_TORUS, PAIRS_DENSE, PAIRS_UNIFORM, PathClassRecord, PkeySetRecord,
-    PortRecord, RATE_RANKS, REVERSE_PATH, REVERSE_POLICY, SubnetRecord, pack_capacity, pack_place,
-    port_flags,
+    ENGINE_KEEP, ENGINE_TABLE, ENGINE_TORUS, PAIRS_DENSE, PAIRS_UNIFORM, PathClassRecord,
+    PkeySetRecord, PortRecord, RATE_RANKS, REVERSE_PATH, REVERSE_POLICY, SubnetRecord,
+    pack_capacity, pack_place, port_flags,
 };
-use crate::model::{EngineSl, Model, Pairs, PathClass, PathTables, PortRow, RateLimit};
+use crate::model::{EngineSl, Model, Pairs, PathClass, PathSl, PathTables, PortRow, RateLimit};
 use crate::{Snapshot, guid_index, pkeys};
 
 /// Builds snapshots. The same model gives the same bytes.
@@ -152,7 +152,8 @@ impl<'a> Builder<'a> {
         let reached = self.columns(ix).iter().any(|column| *column != 0);
         let caps = row.rate_caps;
         // Where the engine has its say, a port outside the torus has no SL of its own.
-        let in_torus = self.model.paths.engine_sl == EngineSl::Keep || row.coordinate.is_some();
+        let is_torus = matches!(self.model.paths.engine_sl, EngineSl::Torus { .. });
+        let in_torus = !is_torus || row.coordinate.is_some();
         let is_source = source_row != 0 && row.node_type != NodeType::Switch;
         [
             (source_row != 0, port_flags::SOURCE),
@@ -311,6 +312,8 @@ impl<'a> Builder<'a> {
             capacity: pack_capacity(class.capacity.mtu.code(), class.capacity.rate.get()),
             hops: class.hops,
             carried: carried.0,
+            sl: class.sl.byte(),
+            zero: [0; 3],
         }
     }
 
@@ -353,6 +356,7 @@ impl<'a> Builder<'a> {
         let (engine_sl, radix) = match paths.engine_sl {
             EngineSl::Keep => (ENGINE_KEEP, [0; 3]),
             EngineSl::Torus { radix } => (ENGINE_TORUS, radix),
+            EngineSl::Table => (ENGINE_TABLE, [0; 3]),
         };
         let (pairs, within_class, across_class, columns, rows) = match &paths.pairs {
             Pairs::Uniform { within, across } => (PAIRS_UNIFORM, *within, *across, 0, 0),
@@ -429,6 +433,8 @@ const NO_PATH: PathClassRecord = PathClassRecord {
     capacity: 0,
     hops: 0,
     carried: 0,
+    sl: PathSl::Policy.byte(),
+    zero: [0; 3],
 };
 
 /// Gives a LID to a port. Errors: it is taken, or no unicast LID.

@@ -23,6 +23,7 @@ use crate::format::records::{
     COORDINATE_BITS, PAIRS_UNIFORM, PortRecord, RATE_RANKS, REVERSE_PATH, REVERSE_POLICY,
     SubnetRecord, pack_capacity, unpack_capacity,
 };
+use crate::model::PathSl;
 use crate::pkeys::Membership;
 
 /// All that is worked out; see the module for why.
@@ -36,6 +37,8 @@ pub(crate) struct Derived {
     pub(crate) is_common_but_for_labels: bool,
     /// Paths of two classes only.
     pub(crate) uniform: Option<UniformPaths>,
+    /// The class of some path does not know its SL.
+    pub(crate) has_unknown_sls: bool,
     /// How to tell which rings a way crosses the dateline of.
     pub(crate) datelines: Datelines,
     /// Of the policy's service ids.
@@ -132,6 +135,10 @@ impl Derived {
                 && asks == semantics::FLOW_LABELS
                 && labels.is_some(),
             uniform: UniformPaths::new(sections, subnet),
+            has_unknown_sls: sections
+                .path_classes
+                .iter()
+                .any(|class| PathSl::from_byte(class.sl) == PathSl::Unknown),
             datelines: Datelines::new(subnet.radix),
             services: ServiceIndex::new(&sections.service_starts),
             by_service: policy

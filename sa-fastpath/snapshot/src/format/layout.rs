@@ -22,7 +22,7 @@ use crate::error::LoadError;
 pub const MAGIC: [u8; 8] = *b"SAPHSNAP";
 
 /// Version of the layout in this file and in `records`.
-pub const FORMAT_VERSION: u32 = 9;
+pub const FORMAT_VERSION: u32 = 10;
 
 /// Reads as this number only in the byte order it was written in.
 pub(crate) const BYTE_ORDER_MARK: u32 = 0x0102_0304;

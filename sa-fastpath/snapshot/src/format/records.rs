@@ -191,6 +191,10 @@ pub struct PathClassRecord {
     pub hops: u8,
     /// SLs that no hop drops.
     pub carried: u16,
+    /// The SL that the routing engine gives, as [`crate::model::PathSl::byte`] has it.
+    pub sl: u8,
+    /// Zero, so that the same model gives the same bytes.
+    pub zero: [u8; 3],
 }
 
 /// Options and encodings, one per snapshot.
@@ -217,7 +221,7 @@ pub struct SubnetRecord {
     pub max_rate_code: u8,
     /// 1 when limited and full keys of one base may share a table.
     pub allow_both_pkeys: u8,
-    /// 0 leave the SL, 1 torus-2QoS.
+    /// 0 leave the SL, 1 torus-2QoS, 2 by class.
     pub engine_sl: u8,
     /// 1 uniform, 2 dense.
     pub pairs: u8,
@@ -252,6 +256,8 @@ pub struct SubnetRecord {
 pub(crate) const ENGINE_KEEP: u8 = 0;
 /// `SubnetRecord::engine_sl`: torus-2QoS, whose SLs tell which datelines a path crosses.
 pub(crate) const ENGINE_TORUS: u8 = 1;
+/// `SubnetRecord::engine_sl`: the class of a path says its SL.
+pub(crate) const ENGINE_TABLE: u8 = 2;
 /// `SubnetRecord::pairs`: two classes for all pairs, and no table.
 pub(crate) const PAIRS_UNIFORM: u8 = 1;
 /// `SubnetRecord::pairs`: a class for each row and column.
@@ -341,5 +347,5 @@ const _: () = assert!(size_of::<AliasRecord>() == 12);
 const _: () = assert!(size_of::<GroupRecord>() == 36);
 const _: () = assert!(size_of::<PrefixRouteRecord>() == 16);
 const _: () = assert!(size_of::<PortRecord>() == 32);
-const _: () = assert!(size_of::<PathClassRecord>() == 4);
+const _: () = assert!(size_of::<PathClassRecord>() == 8);
 const _: () = assert!(size_of::<SubnetRecord>() == 96);

@@ -15,9 +15,10 @@ use sa_wire::SlVlMask;
 use crate::Snapshot;
 use crate::derived::PackedLevel;
 use crate::format::records::{
-    ENGINE_TORUS, PAIRS_UNIFORM, PortIx, PortRecord, REVERSE_PATH, REVERSE_POLICY, port_flags,
-    unpack_capacity,
+    ENGINE_TABLE, ENGINE_TORUS, PAIRS_UNIFORM, PortIx, PortRecord, REVERSE_PATH, REVERSE_POLICY,
+    port_flags, unpack_capacity,
 };
+use crate::model::PathSl;
 
 /// Index of a class of paths in *its* snapshot. Made only by lookups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -70,6 +71,8 @@ pub struct PathParameters {
     pub carried: SlVlMask,
     /// Switches on the path.
     pub hops: u8,
+    /// The SL that the class says; [`PathSl::Policy`] where classes have no say.
+    pub sl: PathSl,
 }
 
 impl Snapshot {
@@ -91,7 +94,12 @@ impl Snapshot {
         if source == destination {
             // A path to oneself never leaves the port; a switch needs a route to its own LID for it.
             let has_path = !from.is_switch() || self.column(from, lid) != 0;
-            return loopback(from).filter(|_| has_path);
+            // Without a class its switch does not even deliver to it, and no engine chose an SL.
+            let sl = match self.path_class(from, to, lid) {
+                PathClassIx::NONE => PathSl::Policy,
+                class => self.class_sl(class),
+            };
+            return loopback(from, sl).filter(|_| has_path);
         }
         self.path_between(from, to, self.path_class(from, to, lid))
     }
@@ -129,6 +137,7 @@ impl Snapshot {
             rate,
             carried,
             hops: class.hops,
+            sl: PathSl::from_byte(class.sl),
         })
     }
 
@@ -162,7 +171,29 @@ impl Snapshot {
         })
     }
 
-    /// The SL after the routing engine's say, starting from `hint`.
+    /// The SL that a class says, where classes do; of no path it is not known.
+    #[inline(always)]
+    pub fn class_sl(&self, class: PathClassIx) -> PathSl {
+        let record = self.sections.path_classes.get(usize::from(class.0));
+        match record {
+            Some(record) if class != PathClassIx::NONE => PathSl::from_byte(record.sl),
+            _ => PathSl::Unknown,
+        }
+    }
+
+    /// True where the engine chose an SL for each pair, and classes say which.
+    #[inline(always)]
+    pub const fn has_sls_by_class(&self) -> bool {
+        self.subnet.engine_sl == ENGINE_TABLE
+    }
+
+    /// True where the SL of some path is not known, so that requests for it are not answered.
+    #[inline(always)]
+    pub const fn has_unknown_sls(&self) -> bool {
+        self.derived.has_unknown_sls
+    }
+
+    /// The SL after the routing engine's say, starting from `hint`, where no class says it.
     /// Source: OpenSM `osm_torus.c` (`torus_path_sl`).
     #[inline(always)]
     pub fn engine_sl(&self, hint: u8, source: PortIx, destination: PortIx) -> u8 {
@@ -240,13 +271,14 @@ impl Snapshot {
 }
 
 /// What the port itself has.
-fn loopback(port: &PortRecord) -> Option<PathParameters> {
+fn loopback(port: &PortRecord, sl: PathSl) -> Option<PathParameters> {
     let (mtu, rate) = unpack_capacity(port.own);
     (port.sl_out != 0).then_some(PathParameters {
         mtu,
         rate,
         carried: SlVlMask(port.sl_out),
         hops: 0,
+        sl,
     })
 }
 

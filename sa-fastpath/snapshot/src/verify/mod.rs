@@ -18,9 +18,10 @@ use crate::format::Sections;
 use crate::format::layout::{LIDS, MATRIX_SETS, NARROW_CLASSES};
 use crate::format::policy_records::PolicyRecord;
 use crate::format::records::{
-    ENGINE_KEEP, ENGINE_TORUS, PAIRS_DENSE, PAIRS_UNIFORM, PortRecord, REVERSE_PATH,
+    ENGINE_KEEP, ENGINE_TABLE, ENGINE_TORUS, PAIRS_DENSE, PAIRS_UNIFORM, PortRecord, REVERSE_PATH,
     REVERSE_POLICY, SubnetRecord, pack_place, port_flags, unpack_capacity,
 };
+use crate::model::PathSl;
 use crate::{guid_index, pkeys};
 
 /// What a check gives.
@@ -82,8 +83,11 @@ fn subnet(tables: &Tables<'_>) -> Checked {
     let flags = record.qos <= 1 && record.allow_both_pkeys <= 1;
     check(flags, "subnet", "a flag is neither 0 nor 1")?;
     // Unknown values are refused, not ignored: a later version may mean something by them.
-    let engine = record.engine_sl == ENGINE_KEEP || record.engine_sl == ENGINE_TORUS;
+    let engine = [ENGINE_KEEP, ENGINE_TORUS, ENGINE_TABLE].contains(&record.engine_sl);
     check(engine, "subnet", "unknown SL finish")?;
+    let by_class = record.engine_sl == ENGINE_TABLE;
+    let dense = !by_class || record.pairs == PAIRS_DENSE;
+    check(dense, "subnet", "SLs by class and no table of pairs")?;
     let pairs = record.pairs == PAIRS_UNIFORM || record.pairs == PAIRS_DENSE;
     check(pairs, "subnet", "unknown pair encoding")?;
     let reverse = record.judge_reverse & !(REVERSE_PATH | REVERSE_POLICY) == 0;
@@ -266,11 +270,28 @@ fn paths(tables: &Tables<'_>) -> Checked {
         "path classes",
         "MTU or rate",
     )?;
+    let engine = tables.subnet.engine_sl;
+    check(
+        none.sl == PathSl::Policy.byte() && some.iter().all(|class| is_sl(engine, class.sl)),
+        "path classes",
+        "SL",
+    )?;
+    check(
+        classes.iter().all(|class| class.zero == [0; 3]),
+        "path classes",
+        "what must be zero is not",
+    )?;
     if tables.is_uniform() {
         uniform_pairs(tables)
     } else {
         dense_pairs(tables)
     }
+}
+
+/// True for the SL of a class: the policy's, where the classes have no say.
+const fn is_sl(engine: u8, sl: u8) -> bool {
+    let is_policys = matches!(PathSl::from_byte(sl), PathSl::Policy);
+    PathSl::from_byte(sl).byte() == sl && (is_policys || engine == ENGINE_TABLE)
 }
 
 /// Where two classes serve all pairs, no table is there to disagree.

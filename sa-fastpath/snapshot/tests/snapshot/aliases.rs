@@ -43,6 +43,7 @@ fn model(ports: u16, aliases: &[(u64, usize)]) -> Model {
                     capacity,
                     carried: SlVlMask::ALL,
                     hops: 1,
+                    sl: PathSl::Policy,
                 };
                 2
             ],

@@ -164,6 +164,7 @@ fn snapshot(rules: &[Rule], required: bool) -> Snapshot {
         capacity,
         carried: SlVlMask::ALL,
         hops: 1,
+        sl: PathSl::Policy,
     };
     let model = Model {
         groups: Vec::new(),
@@ -447,9 +448,9 @@ fn reload(mut bytes: Vec<u8>) -> Result<Snapshot, LoadError> {
 #[test]
 fn the_version_before_is_refused_by_name() {
     let mut bytes = indexed().1.as_bytes().to_vec();
-    bytes[16..20].copy_from_slice(&8u32.to_le_bytes());
+    bytes[16..20].copy_from_slice(&9u32.to_le_bytes());
     let error = reload(bytes).unwrap_err();
-    let says = "format version 8, this program reads 9; compile the snapshot again";
+    let says = "format version 9, this program reads 10; compile the snapshot again";
     assert_eq!(error.to_string(), says);
 }
 

@@ -156,7 +156,8 @@ fn model(ports: u16, lmc: u8, dense: bool, with_policy: bool) -> Model {
                 PathClass {
                     capacity: capacity(4, 7),
                     carried: SlVlMask::ALL,
-                    hops: 2
+                    hops: 2,
+                    sl: PathSl::Policy,
                 };
                 3
             ],
@@ -203,6 +204,7 @@ fn of_classes(ports: u16, classes: u16) -> Model {
         capacity: capacity(4, 7),
         carried: SlVlMask::ALL,
         hops: u8::try_from(hops % 64).unwrap(),
+        sl: PathSl::Policy,
     };
     model.paths.classes = (0..classes).map(class).collect();
     if let Pairs::Dense { table, .. } = &mut model.paths.pairs {
@@ -595,7 +597,7 @@ fn codes_that_cannot_be_are_refused() {
     let bytes = torus.as_bytes();
     assert!(Snapshot::from_bytes(&resealed(bytes, &[])).is_ok());
     let capacity = |mtu: u8, rank: u8| mtu << 5 | rank;
-    let cases: [(&str, usize, usize, u8); 24] = [
+    let cases: [(&str, usize, usize, u8); 29] = [
         ("life time 64", SUBNET, 41, 64),
         ("life time 255", SUBNET, 41, 255),
         ("response time 32", SUBNET, 42, 32),
@@ -617,7 +619,12 @@ fn codes_that_cannot_be_are_refused() {
         ("rank 0", PORTS, 17, capacity(4, 0)),
         ("rank 24", PORTS, 17, capacity(4, 24)),
         ("hops of no path", CLASSES, 1, 1),
-        ("MTU 7 of a path", CLASSES, 4, capacity(7, 3)),
+        ("MTU 7 of a path", CLASSES, 8, capacity(7, 3)),
+        ("an SL of no path", CLASSES, 4, 0),
+        ("SL 16 of a path", CLASSES, 8 + 4, 16),
+        ("an SL by class in a torus", CLASSES, 8 + 4, 0),
+        ("an unknown SL in a torus", CLASSES, 8 + 4, 0xff),
+        ("what is zero of a path", CLASSES, 8 + 7, 1),
         ("a level's life time 64", LEVELS, 16 + 11, 64),
         ("a level's MTU 6", LEVELS, 16 + 9, 6),
     ];

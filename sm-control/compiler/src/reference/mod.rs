@@ -41,6 +41,7 @@ mod pkeys;
 mod rates;
 mod record;
 mod request;
+mod unknown_sls;
 
 use core::ops::RangeInclusive;
 use std::collections::BTreeMap;
@@ -262,7 +263,9 @@ impl<'a> Reference<'a> {
             return Ok(records);
         };
         let is_get = request.method == Method::Get;
-        for pass in ends.passes(self) {
+        let passes = ends.passes(self);
+        self.all_sls_are_known(request, passes.iter().flat_map(|pass| pass.pairs()))?;
+        for pass in passes {
             for (source, destination) in pass.pairs() {
                 let pairs = self.lid_pairs(request, requester, source, destination);
                 let again = self.again(request, pairs, source, destination);

@@ -101,6 +101,11 @@ impl Reference<'_> {
     ) -> Result<Vec<PathRecord>, Status> {
         let request = self.multi_request(mad)?;
         let lists = self.lists(mad)?;
+        let to = |source: &Name| {
+            let source = *source;
+            lists.destinations.iter().map(move |to| (source, *to))
+        };
+        self.all_sls_are_known(&request, lists.sources.iter().flat_map(to))?;
         if wants_alternates(mad) {
             return Ok(self.alternates(&request, &lists.sources, &lists.destinations, diagonal));
         }

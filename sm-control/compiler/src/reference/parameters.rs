@@ -23,6 +23,7 @@ use policy::model::{Echo, Level};
 use policy::{Chosen, Policy, interpret};
 use routing::EndPortIx;
 use routing::reference;
+use routing::tables::PathSlRule;
 use sa_wire::{Lid, Selector, Sl, SlVlMask};
 
 use super::rates;
@@ -106,7 +107,17 @@ impl Reference<'_> {
         // After the selectors, so that a request with two flaws fails at the first.
         let pkey = self.pkey(request, level, from, to)?;
         let hint = self.sl(request, level, pkey, walk.carried)?;
-        let sl = routes.path_sl(hint, slid, dlid)?;
+        // A path to oneself that no switch knows of takes no engine.
+        let is_alone = from.port == to.port
+            && matches!(routes.facts().path_sl, PathSlRule::Table(_))
+            && !self.is_delivered(self.inputs.topology, to.port, dlid);
+        let sl = match routes.path_sl(hint, slid, dlid) {
+            _ if is_alone => hint,
+            Some(sl) => sl,
+            // A request for it is refused before; of its way back it is not asked.
+            None if request.sl.is_none() => hint,
+            None => return None,
+        };
         if request.sl.is_some_and(|wanted| wanted != sl) {
             return None;
         }

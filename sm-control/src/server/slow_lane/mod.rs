@@ -37,11 +37,12 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use sa_answer::asks_for_unknown_sl;
 use sa_answer::rmpp::is_part;
 use sa_fastpath::publish::Reader;
 use sa_fastpath::punt::{PuntReceiver, Punted, Requester};
 use sa_port::{Counter, PortError, ReplyPort};
-use sa_wire::sa::SaMad;
+use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;
 use tracing::{debug, info, warn};
 
@@ -322,6 +323,15 @@ impl SlowLane {
         }
         if let Some(opensm_proxy) = &mut self.opensm_proxy
             && OpenSmProxy::serves(request)
+        {
+            opensm_proxy.ask(at, request, now);
+            return;
+        }
+        // OpenSM knows the SLs that its engine chose. For MultiPathRecord it does not ask the engine.
+        if let Some(opensm_proxy) = &mut self.opensm_proxy
+            && SaMad::from_bytes(&request.mad).attribute_id() == AttributeId::PATH_RECORD
+            && let Some(published) = self.reader.refresh_shared()
+            && asks_for_unknown_sl(&published.snapshot, request)
         {
             opensm_proxy.ask(at, request, now);
             return;

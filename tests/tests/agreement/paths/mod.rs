@@ -46,6 +46,20 @@ fn tori_agree() {
 }
 
 #[test]
+fn fabrics_with_sls_by_pair_agree() {
+    let tally = run(Kind::PairSls, 300, 7);
+    println!("{tally}");
+    let at_least = |seen, part| {
+        let count = tally.count(seen);
+        assert!(count >= tally.requests() / part, "too few {seen:?}");
+    };
+    at_least(Seen::One(Lane::Fast), 20);
+    at_least(Seen::Few(Lane::Slow), 2000);
+    // A path whose SL is not known.
+    at_least(Seen::Error(0x0100, Lane::Slow), 100);
+}
+
+#[test]
 fn paths_over_64_switches_agree() {
     println!("{}", run(Kind::Chain, 12, 5));
 }
@@ -254,7 +268,8 @@ fn least_request(world: &World, slot: &Slot) -> Slot {
 /// The recipe without the files that do not matter.
 fn least_recipe(recipe: &Recipe, slot: &Slot) -> Recipe {
     let mut least = recipe.clone();
-    let without: [fn(&mut Recipe); 8] = [
+    let without: [fn(&mut Recipe); 9] = [
+        |recipe| recipe.sls = None,
         |recipe| recipe.dialect = None,
         |recipe| recipe.alter = None,
         |recipe| recipe.policy = None,

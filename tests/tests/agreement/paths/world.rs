@@ -1,18 +1,20 @@
 //! A fabric with everything that answers depend on, compiled.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use routing::{GivenSl2Vl, Routes, Topology};
+use routing::tables::{PathSlRule, PathSlTable};
+use routing::{GivenSl2Vl, Routes, SwitchIx, Topology};
 use sa_compiler::pipeline::{self, Inputs, OnPolicyError, PipelineError, Stamp};
 use sa_compiler::state::FabricState;
 use sa_fabric::Node;
 use sa_fabric::formats::net;
 use sa_snapshot::Snapshot;
-use sa_snapshot::model::RateCaps;
+use sa_snapshot::model::{PathSl, RateCaps};
 use sa_tests::random::dialects;
 use sa_tests::random::options::{self, Names};
 use sa_tests::rng::Rng;
-use sa_wire::{DataVls, Lmc, Mtu, NodeType, Rate, SlToVl};
+use sa_wire::{DataVls, Lmc, Mtu, NodeType, Rate, Sl, SlToVl};
 
 use super::fabrics::{self, FabricFiles};
 
@@ -29,6 +31,8 @@ pub(crate) enum Kind {
     ManyTables,
     /// Few ports with many LIDs, so that a wildcard finds more than a reply may hold.
     ManyLids,
+    /// As [`Self::Graph`], with SLs that an engine gives to pairs, some of them not known.
+    PairSls,
 }
 
 /// Texts and choices; a world is made from nothing else.
@@ -50,12 +54,14 @@ pub(crate) struct Recipe {
     pub(crate) alter: Option<u64>,
     /// Seed of what OpenSM's policies cannot say.
     pub(crate) dialect: Option<u64>,
+    /// Seed of the SLs of pairs.
+    pub(crate) sls: Option<u64>,
 }
 
 impl Recipe {
     pub(crate) fn new(rng: &mut Rng, kind: Kind) -> Self {
         let FabricFiles { net, torus_conf } = match kind {
-            Kind::Graph => fabrics::graph(rng),
+            Kind::Graph | Kind::PairSls => fabrics::graph(rng),
             Kind::Torus => fabrics::torus(rng),
             Kind::Chain => fabrics::chain(rng),
             Kind::ManyTables => fabrics::many_hosts(rng, 1100),
@@ -97,6 +103,7 @@ impl Recipe {
                 .then(|| DataVls::from_code(rng.within(1, 5)).unwrap()),
             alter: (!rng.one_in(3)).then(|| rng.number()),
             dialect: rng.one_in(2).then(|| rng.number()),
+            sls: (kind == Kind::PairSls).then(|| rng.number()),
         }
     }
 
@@ -176,7 +183,12 @@ impl World {
         if let (Some(seed), Some(policy)) = (recipe.dialect, &mut parts.policy) {
             dialects::change(&mut Rng::new(seed), policy);
         }
-        if recipe.alter.is_some() || recipe.dialect.is_some() {
+        if let Some(seed) = recipe.sls {
+            let table = sls(&mut Rng::new(seed), &parts.topology);
+            let rule = PathSlRule::Table(Arc::new(table));
+            parts.routes = parts.routes.with_path_sl(rule);
+        }
+        if recipe.alter.is_some() || recipe.dialect.is_some() || recipe.sls.is_some() {
             snapshot = pipeline::build(&parts, Vec::new(), Stamp::default()).unwrap();
         }
         Some(Self {
@@ -203,6 +215,30 @@ fn alter(rng: &mut Rng, parts: &mut FabricState) {
     }
     if parts.routes.torus().is_none() && rng.one_in(2) {
         parts.routes = astray(rng, &parts.topology, &parts.routes);
+    }
+}
+
+/// SLs by switches or by pairs; a few of them are the policy's, a few or none not known.
+fn sls(rng: &mut Rng, topology: &Topology) -> PathSlTable {
+    let unknown = rng.pick(&[0, 1, 1, 20]);
+    let kinds = rng.within(1, 5);
+    let seed = rng.number();
+    let sl = |from: u32, to: u32| {
+        let (from, to) = (from % u32::from(kinds), to % u32::from(kinds));
+        let mut rng = Rng::new(seed ^ u64::from(from << 8 | to));
+        match rng.within(0, 100) {
+            case if case < unknown => PathSl::Unknown,
+            case if case < unknown + 20 => PathSl::Policy,
+            _ => PathSl::Given(Sl::from_low_bits(rng.within(0, 15))),
+        }
+    };
+    let given = |from: SwitchIx, to: SwitchIx| match sl(from.0, to.0) {
+        PathSl::Given(sl) => Some(sl),
+        _ => (unknown == 0).then(Sl::default),
+    };
+    match rng.one_in(3) {
+        true => PathSlTable::by_switch(topology, given),
+        false => PathSlTable::by_pair(topology, |from, lid| sl(from.0, u32::from(lid.get()))),
     }
 }
 
