@@ -23,6 +23,7 @@
 pub mod dfsssp_nue;
 pub mod files;
 pub mod minhop;
+mod order;
 pub mod torus;
 pub mod torus_proved;
 

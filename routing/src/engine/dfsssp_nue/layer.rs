@@ -4,14 +4,21 @@
 //! a cycle with turns that are used, and is *blocked*. As turns are only ever added, what is blocked stays so:
 //! each turn is searched once per layer, and every later question is one look.
 //!
-//! The channels are kept in a topological order of the used turns. A turn that agrees with it costs nothing;
-//! one that does not moves the channels between its two ends only.
-//! Source: Pearce and Kelly, A Dynamic Topological Sort Algorithm for Directed Acyclic Graphs, 2006.
+//! The channels are kept in a topological order of the used turns. A turn that agrees with it costs nothing.
+//! For one that does not, channels are searched from both of its ends towards each other, nearest in the order
+//! first, so that neither side goes further than the other one makes it: the two meet, which is a cycle, or
+//! pass each other, and then only what was found moves.
+//! Source: Haeupler, Kavitha, Mathew, Sen and Tarjan, Incremental Cycle Detection, Topological Ordering, and
+//! Strong Component Maintenance, 2012 (two-way search).
 //!
 //! Several turns can be tried together ([`Layer::undo`]). A turn that fails beside others that are only tried
 //! is not blocked for good: undoing frees it again.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use super::graph::{Channel, Graph};
+use crate::engine::order::Order;
 use crate::topology::count32;
 
 /// What is known of a turn.
@@ -23,13 +30,10 @@ enum Turn {
 }
 
 /// The turns of one VL.
-/// A byte per turn and eight per channel.
+/// A byte per turn and some twenty per channel.
 pub(super) struct Layer {
     turns: Vec<Turn>,
-    /// By channel: its place in the order.
-    places: Vec<u32>,
-    /// By place: the channel.
-    order: Vec<Channel>,
+    order: Order,
     /// Turns that changed since the last [`Layer::keep`].
     tried: Vec<u32>,
     search: Search,
@@ -38,28 +42,38 @@ pub(super) struct Layer {
 /// What a search needs, so that nothing is allocated for each.
 #[derive(Default)]
 struct Search {
-    /// By channel: whether this search was there.
-    seen: Vec<bool>,
-    /// Channels reached, forwards and backwards.
+    /// By channel: from which side this search found it.
+    found: Vec<Side>,
+    /// Channels that the second one leads to, and channels that lead to the first one.
     behind: Vec<Channel>,
     before: Vec<Channel>,
-    places: Vec<u32>,
+    /// Those of them that get another place.
+    moved: Vec<Channel>,
+    /// Those whose neighbours have not been looked at, with their places in the order.
+    open_behind: BinaryHeap<Reverse<(u64, Channel)>>,
+    open_before: BinaryHeap<(u64, Channel)>,
+}
+
+/// From which end of a new turn a channel was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Neither,
+    Behind,
+    Before,
 }
 
 impl Layer {
     /// No turn is used. `order` has every channel once; the more turns agree with it, the less is moved.
     pub(super) fn new(graph: &Graph, order: &[Channel]) -> Self {
-        let mut places = vec![0; order.len()];
-        for (place, channel) in (0..).zip(order) {
-            places[*channel as usize] = place;
-        }
+        // One more before all others, so that there is always something to move behind.
+        let head = count32(graph.channels());
+        let nodes: Vec<Channel> = std::iter::once(head).chain(order.iter().copied()).collect();
         Self {
             turns: vec![Turn::Free; graph.turns()],
-            places,
-            order: order.to_vec(),
+            order: Order::new(&nodes),
             tried: Vec::new(),
             search: Search {
-                seen: vec![false; graph.channels()],
+                found: vec![Side::Neither; graph.channels() + 1],
                 ..Search::default()
             },
         }
@@ -124,87 +138,115 @@ impl Layer {
     /// Puts one channel before another in the order. False where used turns lead from the second to the first:
     /// then nothing has changed.
     fn order(&mut self, graph: &Graph, first: Channel, second: Channel) -> bool {
-        let (low, high) = (self.places[second as usize], self.places[first as usize]);
-        if high < low {
+        if self.order.label(first) < self.order.label(second) {
             return true;
         }
-        let is_free = self.search_behind(graph, second, first, high);
+        let is_free = self.search(graph, first, second);
         if is_free {
-            self.search_before(graph, first, low);
-            self.reorder();
+            self.reorder(first);
         }
-        let Search {
-            seen,
-            behind,
-            before,
-            ..
-        } = &mut self.search;
-        for channel in behind.drain(..).chain(before.drain(..)) {
-            seen[channel as usize] = false;
-        }
+        let search = &mut self.search;
+        let all = search.behind.drain(..).chain(search.before.drain(..));
+        all.for_each(|channel| search.found[channel as usize] = Side::Neither);
+        search.open_behind.clear();
+        search.open_before.clear();
         is_free
     }
 
-    /// Channels that wait, or that are waited for, between two places; false when the search meets `wanted`.
-    fn search_behind(&mut self, graph: &Graph, from: Channel, wanted: Channel, last: u32) -> bool {
-        let Search { seen, behind, .. } = &mut self.search;
-        seen[from as usize] = true;
-        behind.push(from);
-        let mut next = 0;
-        while let Some(here) = behind.get(next).copied() {
-            next += 1;
-            for out in graph.leaving(graph.to(here)) {
-                let is_used = self.turns[graph.turn(here, out)] == Turn::Used;
-                if !is_used || seen[out as usize] || self.places[out as usize] > last {
-                    continue;
+    /// Searches from both channels until the two sides pass each other in the order. False when they meet.
+    fn search(&mut self, graph: &Graph, first: Channel, second: Channel) -> bool {
+        self.find(second, Side::Behind);
+        self.find(first, Side::Before);
+        loop {
+            let search = &mut self.search;
+            let (Some(Reverse(low)), Some(high)) = (
+                search.open_behind.peek().copied(),
+                search.open_before.peek().copied(),
+            ) else {
+                return true;
+            };
+            if low.0 >= high.0 {
+                return true;
+            }
+            search.open_behind.pop();
+            search.open_before.pop();
+            if !self.look_behind(graph, low.1) || !self.look_before(graph, high.1) {
+                return false;
+            }
+        }
+    }
+
+    /// Finds channels that one leads to. False where one of them leads to the first one.
+    fn look_behind(&mut self, graph: &Graph, here: Channel) -> bool {
+        let outs = graph.leaving(graph.to(here));
+        for out in outs {
+            if self.turns[graph.turn(here, out)] == Turn::Used {
+                match self.search.found[out as usize] {
+                    Side::Before => return false,
+                    Side::Behind => {}
+                    Side::Neither => self.find(out, Side::Behind),
                 }
-                if out == wanted {
-                    return false;
-                }
-                seen[out as usize] = true;
-                behind.push(out);
             }
         }
         true
     }
 
-    /// Channels from which used turns lead to one, not before a place.
-    fn search_before(&mut self, graph: &Graph, to: Channel, first: u32) {
-        let Search { seen, before, .. } = &mut self.search;
-        seen[to as usize] = true;
-        before.push(to);
-        let mut next = 0;
-        while let Some(here) = before.get(next).copied() {
-            next += 1;
-            for out in graph.leaving(graph.from(here)) {
-                let into = graph.back(out);
-                let is_used = self.turns[graph.turn(into, here)] == Turn::Used;
-                if is_used && !seen[into as usize] && self.places[into as usize] >= first {
-                    seen[into as usize] = true;
-                    before.push(into);
+    /// Finds channels that lead to one. False where the second one leads to one of them.
+    fn look_before(&mut self, graph: &Graph, here: Channel) -> bool {
+        for out in graph.leaving(graph.from(here)) {
+            let into = graph.back(out);
+            if self.turns[graph.turn(into, here)] == Turn::Used {
+                match self.search.found[into as usize] {
+                    Side::Behind => return false,
+                    Side::Before => {}
+                    Side::Neither => self.find(into, Side::Before),
                 }
+            }
+        }
+        true
+    }
+
+    /// Notes a channel that a search has found.
+    fn find(&mut self, channel: Channel, side: Side) {
+        let (search, label) = (&mut self.search, self.order.label(channel));
+        search.found[channel as usize] = side;
+        match side {
+            Side::Before => {
+                search.before.push(channel);
+                search.open_before.push((label, channel));
+            }
+            _ => {
+                search.behind.push(channel);
+                search.open_behind.push(Reverse((label, channel)));
             }
         }
     }
 
-    /// Gives the places of all channels that were found to them again: first those before, then those behind.
-    fn reorder(&mut self) {
-        let Search {
-            behind,
-            before,
-            places,
-            ..
-        } = &mut self.search;
-        let own = &self.places;
-        behind.sort_unstable_by_key(|channel| own[*channel as usize]);
-        before.sort_unstable_by_key(|channel| own[*channel as usize]);
-        let all = before.iter().chain(behind.iter());
-        places.clear();
-        places.extend(all.clone().map(|channel| own[*channel as usize]));
-        places.sort_unstable();
-        for (place, channel) in places.iter().zip(all) {
-            self.places[*channel as usize] = *place;
-            self.order[*place as usize] = *channel;
+    /// Moves what was found so that `first`, and all that leads to it, comes before all that was found behind.
+    ///
+    /// The place is right before the lowest channel behind whose neighbours were not looked at, or right behind
+    /// `first` where that is lower. What lies on the wrong side of it was looked at, so nothing else is
+    /// in the way.
+    fn reorder(&mut self, first: Channel) {
+        let (order, search) = (&mut self.order, &mut self.search);
+        let last = (order.label(first), first);
+        let open = search.open_behind.peek();
+        let (label, place) = open.map_or(last, |Reverse(open)| (*open).min(last));
+        let (before, behind) = (&mut search.before, &mut search.behind);
+        search.moved.clear();
+        let moved = &mut search.moved;
+        before.sort_unstable_by_key(|channel| order.label(*channel));
+        behind.sort_unstable_by_key(|channel| order.label(*channel));
+        moved.extend(before.iter().filter(|it| order.label(**it) > label));
+        moved.extend(behind.iter().filter(|it| order.label(**it) < label));
+        let mut to = place;
+        if place != first {
+            to = order.before(to);
+            // What moves and lies before it was found behind.
+            while search.found[to as usize] == Side::Behind {
+                to = order.before(to);
+            }
         }
+        order.move_behind(moved, to);
     }
 }

@@ -28,8 +28,8 @@
 
 use std::cmp::Reverse;
 
-use super::order::Order;
 use super::vls::VLS;
+use crate::engine::order::Order;
 use crate::placement::Direction;
 use crate::placement::{PoolIx, Torus};
 use crate::topology::count32;

@@ -40,7 +40,6 @@
 mod cycles;
 mod graph;
 mod lacking;
-mod order;
 mod phases;
 mod plan;
 mod steps;

@@ -8,10 +8,11 @@
 //! between two nodes with labels 8 and 16, one node gets 12, three get 10, 12, 14
 //! ```
 //!
-//! Comparing two nodes is comparing two numbers, which the graph does for every dependency it adds;
+//! Comparing two nodes is comparing two numbers, which a graph does for every dependency it adds;
 //! moving touches only what moves.
 
-use super::graph::Node;
+/// Number of a node.
+pub(super) type Node = u32;
 
 /// Nodes in order.
 /// A list both ways, in arrays by node.
@@ -52,6 +53,12 @@ impl Order {
     #[inline]
     pub(super) fn label(&self, node: Node) -> u64 {
         self.labels[node as usize]
+    }
+
+    /// The node before one. Not for the first one.
+    #[inline]
+    pub(super) fn before(&self, node: Node) -> Node {
+        self.before[node as usize]
     }
 
     /// Moves nodes, given in order, to right behind another one that is not among them.
