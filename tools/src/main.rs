@@ -108,7 +108,7 @@ enum Verb {
     /// Check, convert, explain QoS policy files
     #[command(subcommand)]
     Policy(policy::Policy),
-    /// Draw a torus: what is missing, paths, the multicast tree, load
+    /// Draw a fabric: what is missing, paths, the multicast tree, load
     Draw(draw::Draw),
     /// Say how RoCE v2 flows spread over equal paths, and what to do about it
     #[command(subcommand)]

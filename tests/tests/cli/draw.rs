@@ -153,25 +153,19 @@ fn a_pair_without_a_path_exits_3_with_the_rest_drawn() {
 }
 
 #[test]
-fn what_has_no_coordinates_is_refused() {
+fn what_cannot_be_drawn_is_refused() {
     let fabric = Fabric::torus(&["3", "3", "1"]);
     let (net, svg) = (fabric.file("net"), fabric.file("torus.svg"));
     let (net, svg_name) = (net.to_str().unwrap(), svg.to_str().unwrap());
-    // A configuration beside it would be taken.
-    let alone = fabric.file("alone");
-    fs::create_dir(&alone).unwrap();
-    fs::copy(net, alone.join("net")).unwrap();
-    let alone = alone.join("net");
-    let alone = alone.to_str().unwrap();
-    let without_conf = run(&["draw", "--fabric", alone, "-o", svg_name]);
-    assert_eq!(without_conf.code, Some(2));
+    let other_engine = ["--engine", "minhop", "--multicast", "-o", svg_name];
+    let inputs = ["draw", "--fabric", net];
+    let no_tree = run(&[&inputs[..], &other_engine].concat());
+    assert_eq!(no_tree.code, Some(2));
     assert!(
-        without_conf.stderr.contains("give --torus-conf"),
+        no_tree.stderr.contains("minhop makes no multicast tree"),
         "{}",
-        without_conf.stderr
+        no_tree.stderr
     );
-    let other_engine = fabric.draw(&["--engine", "minhop", "-o", svg_name]);
-    assert_eq!(other_engine.code, Some(2));
     let unknown = fabric.draw(&["-o", svg_name, "--path", "H0_0_0_0", "nobody"]);
     assert_eq!(unknown.code, Some(1));
     assert!(unknown.stderr.contains("nobody"), "{}", unknown.stderr);
@@ -180,4 +174,36 @@ fn what_has_no_coordinates_is_refused() {
     let nowhere = fabric.draw(&[]);
     assert_eq!(nowhere.code, Some(2));
     assert!(!svg.exists());
+}
+
+#[test]
+fn a_fabric_without_coordinates_is_drawn_by_levels() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().to_str().unwrap();
+    let made = run(&["fabric", "fat-tree", "--radix", "4", "-o", place]);
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let net = directory.path().join("net").display().to_string();
+    let options = [
+        "--vl-load",
+        "--path",
+        "H0_0_0",
+        "H3_1_1",
+        "--fail",
+        "T0_1",
+        "--text",
+    ];
+    let said = run(&[&["draw", "--fabric", &net][..], &options].concat());
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    for line in [
+        "19 of 20 switches on 3 levels in 4 groups, 16 hosts, 28 of 32 cables between switches",
+        "    2         4      0          0             0          0",
+        "    0         8     16         16             0          0",
+        "Not there, or cut off: T0_1.",
+    ] {
+        assert!(said.stdout.lines().any(|it| it == line), "{}", said.stdout);
+    }
+    assert!(said.stdout.contains("Path from H0_0_0"), "{}", said.stdout);
+    assert!(said.stdout.contains("Load: paths from every host"));
+    let svg = run(&[&["draw", "--fabric", &net, "-o", "-"][..], &options[..6]].concat());
+    assert!(is_svg(&svg.stdout), "{}", svg.stderr);
 }

@@ -1,49 +1,39 @@
-//! `sapphire draw`: a torus as a picture, for operators and for documents.
+//! `sapphire draw`: a fabric as a picture, for operators and for documents.
 //!
-//! [`scene`] says what there is to see, [`svg`] and [`text`] draw it.
-//!
-//! Three steps, each of which knows nothing of the next:
+//! Where the engine knows coordinates the picture is that of a [`torus`]. Any other fabric is drawn from its cables
+//! alone, as levels and groups ([`graph`]): names and the order in files say nothing about where a switch stands.
 //!
 //! ```text
-//! Topology, Torus, Routes        what was placed and routed
-//!       |  scene, path, load     -> what there is to see: places, links, hops, counts
-//!       |  view, layout          -> which axis runs where, and how much room each switch gets
-//!       v  svg, text, caption    -> signs on paper
+//! Inputs -> route, or compile for --path -> FabricState
+//!             trace                         the way between two ports
+//!             count                         how many paths cross each cable
+//!             torus | graph                 -> Picture, on the signs of paper
 //! ```
 //!
-//! A scene is plain values, so that tests compare scenes and pictures without parsing either. The
+//! Scenes are plain values, so that tests compare scenes and pictures without parsing either. The
 //! same scene always gives the same bytes; a picture in a document can be drawn again and compared.
 //!
-//! It draws tori and meshes alone: of no other fabric is it known where switches stand. What
-//! torus-2QoS refuses is drawn as well, as far as the switches could be placed, because a picture
-//! of the damage is what the operator needs then; the exit status is 3 all the same.
+//! What an engine refuses is drawn as well, without routes, because a picture of the damage is what the operator needs
+//! then; the exit status is 3 all the same.
 //!
 //! What options add: `--path` compiles a snapshot and follows the tables, `--multicast` takes the
-//! engine's tree, `--vl-load` counts the paths between all switches. All three may stand together.
+//! engine's tree, `--vl-load` counts the paths. All three may stand together.
 
-mod caption;
-mod layout;
-mod load;
-mod path;
-mod scene;
-mod svg;
-mod text;
-mod view;
-
-#[cfg(test)]
-mod tests;
+mod count;
+mod graph;
+mod paper;
+mod torus;
+mod trace;
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
-use routing::{Topology, Torus};
+use routing::Topology;
 use sa_compiler::pipeline::{self, Compiled, Inputs, PipelineError, Stamp, remarks_of_engine};
 use sa_compiler::state::FabricState;
 use sa_fabric::outlet::{self, Readers};
 
-use self::load::Load;
-use self::path::Path;
-use self::scene::{Scene, Tree};
+use self::trace::Trace;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, or_fail, warn};
 
@@ -60,12 +50,28 @@ pub(crate) struct Draw {
     /// Draw the path between two ports, each a node name, GUID or LID; may repeat
     #[arg(long, num_args = 2, value_names = ["SRC", "DST"], action = ArgAction::Append)]
     path: Vec<String>,
-    /// Draw the tree of which multicast groups use parts
+    /// Draw the tree of which multicast groups use parts; for engines that make one
     #[arg(long)]
     multicast: bool,
-    /// Colour links by how many paths between switches use them
+    /// Colour links by how many paths use them: between switches on a torus, between hosts elsewhere
     #[arg(long)]
     vl_load: bool,
+}
+
+/// What the options ask for.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    multicast: bool,
+    load: bool,
+    svg: bool,
+    text: bool,
+}
+
+/// What was drawn, of what was asked for.
+#[derive(Debug, Default)]
+struct Picture {
+    svg: Option<String>,
+    text: Option<String>,
 }
 
 /// The picture is written also where something in it is wrong; the exit status tells.
@@ -78,7 +84,7 @@ pub(crate) fn run(verb: &Draw) -> Outcome {
     }
     check_is_svg(verb)?;
     let drawing = draw(verb)?;
-    emit(verb, &drawing.scene)?;
+    emit(verb, &drawing.picture)?;
     drawing.problem.map_or(Ok(()), |why| {
         Err(Failure::refused(why.trim_end().to_owned()))
     })
@@ -107,15 +113,25 @@ fn check_is_svg(verb: &Draw) -> Outcome {
 /// A picture, and what is wrong with the fabric in it.
 /// The picture is written in any case, the problem told after it.
 struct Drawing {
-    scene: Scene,
+    picture: Picture,
     /// Sentences, a line each.
     problem: Option<String>,
 }
 
-/// Errors: those of reading and routing, but for a refusal with places to draw.
+impl Draw {
+    const fn asked(&self) -> Asked {
+        Asked {
+            multicast: self.multicast,
+            load: self.vl_load,
+            svg: self.output.is_some(),
+            text: self.text,
+        }
+    }
+}
+
+/// Errors: those of reading and routing, but for a refusal with something to draw.
 fn draw(verb: &Draw) -> Outcome<Drawing> {
     let inputs = verb.fabric.inputs();
-    check_is_torus(&inputs)?;
     // SLs of paths are what the SA answers, policy included, which takes a snapshot; all else is in
     // the tables.
     let routed = if verb.path.is_empty() {
@@ -124,32 +140,10 @@ fn draw(verb: &Draw) -> Outcome<Drawing> {
         compile(&inputs).map(Routed::Compiled)
     };
     match routed {
-        Ok(routed) => draw_routed(verb, &routed),
-        Err(PipelineError::Refused(refused)) => draw_refused(verb, &refused),
+        Ok(routed) => draw_routed(verb, &inputs, &routed),
+        Err(PipelineError::Refused(refused)) => draw_refused(verb, &inputs, &refused),
         Err(error) => Err(failure(error)),
     }
-}
-
-/// Only torus-2QoS knows where switches are.
-/// Errors: usage, before anything is read.
-fn check_is_torus(inputs: &Inputs) -> Outcome {
-    if !inputs.is_open_to_torus() {
-        return Err(no_places(
-            "this engine knows no coordinates; leave --engine out",
-        ));
-    }
-    if inputs.torus_conf().is_none() {
-        return Err(no_places("give --torus-conf"));
-    }
-    Ok(())
-}
-
-/// The two ways to have no coordinates share this sentence.
-fn no_places(advice: &str) -> Failure {
-    Failure::usage(format!(
-        "draw needs the place of every switch in a torus, which a torus configuration tells: \
-         {advice}"
-    ))
 }
 
 /// What the picture is made from; SLs of paths are read from a snapshot.
@@ -184,64 +178,81 @@ fn compile(inputs: &Inputs) -> Result<Box<Compiled>, PipelineError> {
 }
 
 /// Puts onto the scene what was asked for, and collects the paths that there are not.
-fn draw_routed(verb: &Draw, routed: &Routed) -> Outcome<Drawing> {
-    let parts = routed.parts();
-    let Some(torus) = parts.routes.torus() else {
-        return Err(no_places("this engine knows no coordinates"));
+fn draw_routed(verb: &Draw, inputs: &Inputs, routed: &Routed) -> Outcome<Drawing> {
+    let (asked, parts) = (verb.asked(), routed.parts());
+    let traces = match routed {
+        Routed::Compiled(compiled) => traces(verb, compiled)?,
+        Routed::Parts(_) => Vec::new(),
     };
-    let mut scene = Scene::of(&parts.topology, torus);
-    if verb.multicast {
-        let tree = parts.routes.multicast_tree();
-        // None where the engine makes no tree; nothing is drawn then.
-        scene.tree = tree.map(|tree| Tree::of(tree, torus));
-    }
-    if verb.vl_load {
-        scene.load = Some(Load::measure(&parts.topology, &parts.routes, torus));
-    }
-    if let Routed::Compiled(compiled) = routed {
-        scene.paths = paths(verb, compiled, torus)?;
-    }
     // Told after the picture, which shows the other paths.
-    let missing = scene.paths.iter().filter_map(Path::problem);
-    let problem = missing.collect::<Vec<_>>().join("\n");
+    let missing: Vec<_> = traces.iter().filter_map(Trace::problem).collect();
+    let picture = match parts.routes.torus() {
+        Some(torus) => torus::picture(asked, parts, torus, traces),
+        None => {
+            if asked.multicast && parts.routes.multicast_tree().is_none() {
+                return Err(no_tree(parts));
+            }
+            let whole = undamaged(inputs, &parts.topology)?;
+            graph::picture(asked, parts, &whole, traces)
+        }
+    };
     Ok(Drawing {
-        scene,
-        problem: Some(problem).filter(|problem| !problem.is_empty()),
+        picture,
+        problem: Some(missing.join("\n")).filter(|problem| !problem.is_empty()),
     })
 }
 
+/// A picture without the tree that was asked for would look as if there were one of no branches.
+fn no_tree(parts: &FabricState) -> Failure {
+    Failure::usage(format!(
+        "--multicast: the engine {} makes no multicast tree; leave the option out",
+        parts.routes.engine()
+    ))
+}
+
 /// In the order of the command line. Errors: a name that no port has, or that several have.
-fn paths(verb: &Draw, compiled: &Compiled, torus: &Torus) -> Outcome<Vec<Path>> {
+fn traces(verb: &Draw, compiled: &Compiled) -> Outcome<Vec<Trace>> {
     let find = |text: &String| or_fail(compiled.parts.subnet.find(text));
     // Clap takes two values per `--path`, so nothing is left over.
     let pairs = verb.path.chunks_exact(2);
     pairs
-        .map(|pair| Path::trace(compiled, torus, find(&pair[0])?, find(&pair[1])?))
+        .map(|pair| Trace::of(compiled, find(&pair[0])?, find(&pair[1])?))
         .collect()
 }
 
-/// The placement alone: there are no paths, no tree and no load to draw.
-/// Without places there is nothing to draw, and the refusal is all that is said.
-fn draw_refused(verb: &Draw, refused: &pipeline::Refused) -> Outcome<Drawing> {
-    warn(&remarks_of_engine(&refused.refusal.warnings));
-    let Some(torus) = refused.refusal.torus.as_deref() else {
-        return Err(Failure::refused(format!(
-            "{refused}\nthe switches could not be placed, so there is nothing to draw"
-        )));
+/// The fabric before `--fail`: what has failed stays in the picture, crossed out.
+fn undamaged(inputs: &Inputs, damaged: &Topology) -> Outcome<Topology> {
+    if inputs.failed.is_empty() {
+        return Ok(damaged.clone());
+    }
+    let whole = Inputs {
+        failed: Vec::new(),
+        ..inputs.clone()
     };
-    Ok(Drawing {
-        scene: refused_scene(&refused.topology, torus),
-        problem: Some(format!("{refused}\n{}", refused_note(verb))),
-    })
+    let sources = pipeline::read(&whole).map_err(|error| failure(error.into()))?;
+    Ok(sources.subnet.topology(&sources.options))
 }
 
-/// Also for the tests, which refuse fabrics on purpose.
-fn refused_scene(topology: &Topology, torus: &Torus) -> Scene {
-    Scene {
-        // The caption says so in its first line.
-        is_refused: true,
-        ..Scene::of(topology, torus)
-    }
+/// The fabric alone: there are no paths, no tree and no load to draw.
+fn draw_refused(verb: &Draw, inputs: &Inputs, refused: &pipeline::Refused) -> Outcome<Drawing> {
+    warn(&remarks_of_engine(&refused.refusal.warnings));
+    let picture = match refused.refusal.torus.as_deref() {
+        Some(torus) => torus::refused(verb.asked(), &refused.topology, torus),
+        // Without places a torus would be a tangle, and the refusal is all that is said.
+        None if inputs.torus_conf().is_some() => {
+            return Err(Failure::refused(format!(
+                "{refused}\nthe switches could not be placed, so there is nothing to draw"
+            )));
+        }
+        None => {
+            let whole = undamaged(inputs, &refused.topology)?;
+            graph::refused(verb.asked(), &refused.topology, &whole)
+        }
+    };
+    Ok(Drawing {
+        picture,
+        problem: Some(format!("{refused}\n{}", refused_note(verb))),
+    })
 }
 
 /// Whoever asked for paths is told why there are none.
@@ -259,19 +270,16 @@ fn is_standard_output(verb: &Draw) -> bool {
 }
 
 /// Text and file may both be asked for.
-fn emit(verb: &Draw, scene: &Scene) -> Outcome {
-    if verb.text {
-        out!("{}", text::render(scene));
+fn emit(verb: &Draw, picture: &Picture) -> Outcome {
+    if let Some(text) = &picture.text {
+        out!("{text}");
     }
-    match &verb.output {
-        Some(_) if is_standard_output(verb) => {
-            out!("{}", svg::render(scene));
+    match (&verb.output, &picture.svg) {
+        (Some(_), Some(svg)) if is_standard_output(verb) => {
+            out!("{svg}");
             Ok(())
         }
-        Some(path) => {
-            let picture = svg::render(scene);
-            or_fail(outlet::write(path, Readers::All, picture.as_bytes()))
-        }
-        None => Ok(()),
+        (Some(path), Some(svg)) => or_fail(outlet::write(path, Readers::All, svg.as_bytes())),
+        _ => Ok(()),
     }
 }

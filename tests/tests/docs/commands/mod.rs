@@ -35,8 +35,9 @@ fn run(document: &str) -> Result<()> {
 }
 
 /// Documents with commands, each with a test below; those of [`ROUTING`] are run all together.
-const RUN: [&str; 6] = [
+const RUN: [&str; 7] = [
     "README.md",
+    "docs/fabrics.md",
     "docs/operating.md",
     "docs/performance.md",
     "docs/policy.md",
@@ -112,6 +113,11 @@ fn the_pages_of_routing_run() -> Result<()> {
     let documents = documents()?;
     let mut pages = documents.iter().filter(|page| page.starts_with(ROUTING));
     pages.try_for_each(|page| run(page))
+}
+
+#[test]
+fn the_page_of_fabrics_runs() -> Result<()> {
+    run("docs/fabrics.md")
 }
 
 #[test]

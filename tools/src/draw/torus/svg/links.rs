@@ -4,13 +4,6 @@
 //! one element for all plain links: a torus of thousands would else be megabytes, and nobody points
 //! at a link of 24 pixels.
 //!
-//! The steps of load are equal parts of the most that a link has. With 12 paths at most and five
-//! steps:
-//!
-//! ```text
-//! 1-3   4-5   6-8   9-10   11-12
-//! ```
-//!
 //! A missing link is drawn where it should be, dashed and red; it is no gap, because a gap in a
 //! picture of thousands is not seen.
 //!
@@ -30,7 +23,7 @@ use super::super::caption::load_of;
 use super::super::layout::{Layout, Segment};
 use super::super::load::Load;
 use super::super::scene::{Link, LinkState, Scene};
-use super::colours;
+use crate::draw::paper::{Scale, colours};
 
 /// Every link of the shape. Those to other planes show only when missing or loaded.
 /// Missing ones last, so that no load covers them.
@@ -155,7 +148,7 @@ fn counts(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 
 /// Links without load stay plain.
 fn loaded(xml: &mut Xml, scene: &Scene, layout: &Layout, load: &Load) {
-    let scale = Scale::of(scene, load);
+    let scale = scale(scene, load);
     xml.open("g", &[("fill", &"none")]);
     for (link, cables) in wired(scene) {
         let paths = load.per_cable(link.id, cables.len());
@@ -186,54 +179,9 @@ fn ends(link: &Link, shape: Shape) -> String {
     format!("{} to {}", link.id.low, link.id.high(shape))
 }
 
-/// Equal steps between no load and the most there is.
-/// Relative to the scene: two pictures may only be compared by the numbers in their legends.
-pub(super) struct Scale {
-    /// On one cable, in the busier direction.
-    most: u32,
-}
-
-impl Scale {
-    /// Over wired links alone; 0 for a scene without load.
-    pub(super) fn of(scene: &Scene, load: &Load) -> Self {
-        let all = wired(scene).map(|(link, cables)| load.per_cable(link.id, cables.len()));
-        Self {
-            most: all.max().unwrap_or(0),
-        }
-    }
-
-    /// None without load.
-    /// Of 12 paths where 12 are the most: step 4 of 0 to 4; of 1: step 0.
-    fn step(&self, paths: u32) -> Option<usize> {
-        let steps = u64::try_from(colours::LOAD.len()).unwrap_or(1);
-        // One less, so that the most falls into the last step and not behind it.
-        let paths = u64::from(paths.checked_sub(1)?);
-        usize::try_from(paths * steps / u64::from(self.most.max(1))).ok()
-    }
-
-    /// Colour, width and what a step stands for.
-    /// A step that no whole number of paths falls into is left out, as with fewer than five at
-    /// most.
-    pub(super) fn steps(&self) -> Vec<(&'static str, &'static str, String)> {
-        let mut steps = Vec::new();
-        for (nth, (colour, width)) in colours::LOAD.into_iter().enumerate() {
-            let of_step = |paths: &u32| self.step(*paths) == Some(nth);
-            let count = u32::try_from(colours::LOAD.len()).unwrap_or(1);
-            let nth = u32::try_from(nth).unwrap_or(0);
-            // The least and the most number whose step this is, the reverse of [`Scale::step`].
-            let first = (nth * self.most).div_ceil(count) + 1;
-            let last = ((nth + 1) * self.most).div_ceil(count);
-            if first <= last && of_step(&first) && of_step(&last) {
-                let range = if first == last {
-                    first.to_string()
-                } else {
-                    format!("{first}-{last}")
-                };
-                steps.push((colour, width, range));
-            }
-        }
-        steps
-    }
+/// Over wired links alone.
+pub(super) fn scale(scene: &Scene, load: &Load) -> Scale {
+    Scale::of(wired(scene).map(|(link, cables)| load.per_cable(link.id, cables.len())))
 }
 
 /// Where paths change their VL: across the stubs of links that close rings.

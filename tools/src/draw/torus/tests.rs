@@ -8,8 +8,10 @@ use sa_fabric::generate::{TorusSpec, plan};
 
 use super::load::Load;
 use super::path::Path;
-use super::scene::{Scene, Tree, printable};
+use super::scene::{Scene, Tree};
 use super::{caption, refused_scene, svg, text};
+use crate::draw::paper::printable;
+use crate::draw::trace::Trace;
 
 /// The 6x5 torus of the man page.
 fn man_page() -> TorusSpec {
@@ -52,7 +54,7 @@ fn with_tree(compiled: &Compiled) -> Scene {
 fn path(compiled: &Compiled, from: &str, to: &str) -> Path {
     let find = |name| compiled.parts.subnet.find(name).unwrap();
     let torus = compiled.parts.routes.torus().unwrap();
-    Path::trace(compiled, torus, find(from), find(to)).unwrap()
+    Path::of(torus, Trace::of(compiled, find(from), find(to)).unwrap())
 }
 
 fn with_path(compiled: &Compiled, from: &str, to: &str) -> Scene {
@@ -353,7 +355,7 @@ fn documents_are_well_formed_and_equal_each_time() {
 
 /// Elements nest, attributes are quoted and no two of an element alike, nothing stands bare that
 /// XML reserves.
-fn well_formed(document: &str) {
+pub(in crate::draw) fn well_formed(document: &str) {
     let mut open = Vec::new();
     let body = document.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let mut rest = body.unwrap();

@@ -21,11 +21,11 @@ use std::fmt::Display;
 
 use sa_plot::Xml;
 
-use super::super::layout::{HopLabel, Layout, Point, Segment};
+use super::super::layout::{HopLabel, Layout, Segment};
 use super::super::path::{Hop, Path};
 use super::super::scene::{LinkId, Scene, Step};
-use super::colours;
 use super::links::data;
+use crate::draw::paper::{Point, colours};
 
 /// The multicast tree. Arrows lead away from the root where a branch leaves the plane.
 /// Within a plane the root's sign tells the direction.

@@ -23,14 +23,7 @@ use routing::placement::{Axis, Coordinate, Sign};
 
 use super::scene::{LinkId, Scene, Step};
 use super::view::View;
-
-/// A point on paper.
-/// From the upper left, y downwards, as in SVG.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Point {
-    pub(crate) x: i32,
-    pub(crate) y: i32,
-}
+use crate::draw::paper::{MARGIN, Point};
 
 /// A piece of a link: the whole of it, or what one end shows of it.
 /// Level, upright, or diagonal with equal sides: nothing else is drawn.
@@ -122,8 +115,6 @@ const ROOMY_PLACES: usize = 64;
 /// An 8x8x8.
 const MEDIUM_PLACES: usize = 512;
 
-/// Left and right of everything.
-pub(crate) const MARGIN: i32 = 24;
 /// Above the pictures, for the title.
 const HEAD: i32 = 56;
 /// Beside the columns and rows, for their labels.
@@ -305,16 +296,6 @@ impl Layout {
         } else {
             // Left of the switch: names and numbers stand at its right.
             (-slant, -towards * slant)
-        }
-    }
-}
-
-impl Point {
-    /// The point some way off.
-    pub(crate) const fn moved(self, (x, y): (i32, i32)) -> Self {
-        Self {
-            x: self.x + x,
-            y: self.y + y,
         }
     }
 }

@@ -14,6 +14,9 @@ pub(crate) const SOFT_INK: &str = "#57606a";
 pub(crate) const PLAIN: &str = "#b3bac1";
 /// Switches.
 pub(crate) const SWITCH: &str = "#57606a";
+/// Around the switches of a group, behind everything.
+pub(crate) const FRAME: &str = "#f6f8fa";
+pub(crate) const FRAME_EDGE: &str = "#d8dee4";
 /// What failed.
 pub(crate) const MISSING: &str = "#cf222e";
 /// As dark as ink: no VL is black.

@@ -16,7 +16,6 @@
 //! same in a page, in a mail and on paper. Each sign has a title with its facts, which viewers show
 //! under the pointer.
 
-mod colours;
 mod legend;
 mod links;
 mod overlays;
@@ -25,9 +24,10 @@ mod switches;
 use sa_plot::Xml;
 
 use super::caption;
-use super::layout::{Layout, MARGIN, Point};
+use super::layout::Layout;
 use super::scene::Scene;
 use super::view::View;
+use crate::draw::paper::{self, Below, LEAST_WIDTH, MARGIN, Point, colours};
 
 /// The whole document. Equal scenes give equal bytes.
 /// The height is known before the head is written, since the legend is laid out first.
@@ -35,9 +35,10 @@ pub(crate) fn render(scene: &Scene) -> String {
     let layout = Layout::of(scene);
     let (width, top) = layout.size();
     let width = width.max(LEAST_WIDTH);
-    let below = legend::Below::of(scene, &layout, Point { x: MARGIN, y: top }, width);
-    let mut xml = head(scene, width, below.bottom());
-    titles(&mut xml, scene);
+    let (title, lines) = (caption::title(scene), caption::lines(scene));
+    let at = Point { x: MARGIN, y: top };
+    let below = Below::of(legend::signs(scene, &layout), &lines, at, width);
+    let mut xml = paper::head(&title, &lines, (width, below.bottom()));
     axes(&mut xml, &layout);
     links::datelines(&mut xml, scene, &layout);
     links::all(&mut xml, scene, &layout);
@@ -47,52 +48,6 @@ pub(crate) fn render(scene: &Scene) -> String {
     overlays::hop_labels(&mut xml, scene, &layout);
     below.draw(&mut xml);
     xml.finish()
-}
-
-/// Room for the words below a small torus.
-const LEAST_WIDTH: i32 = 640;
-
-/// Title and description come first, where programs that read pages aloud look for them.
-fn head(scene: &Scene, width: i32, height: i32) -> Xml {
-    let mut xml = Xml::default();
-    xml.raw("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    xml.open(
-        "svg",
-        &[
-            ("xmlns", &"http://www.w3.org/2000/svg"),
-            ("version", &"1.1"),
-            ("width", &width),
-            ("height", &height),
-            ("viewBox", &format!("0 0 {width} {height}")),
-            ("font-family", &"sans-serif"),
-            ("role", &"img"),
-            ("aria-labelledby", &"title desc"),
-        ],
-    );
-    xml.words("title", &[("id", &"title")], &caption::title(scene));
-    let lines = caption::lines(scene).join("\n");
-    xml.words("desc", &[("id", &"desc")], &lines);
-    xml.empty(
-        "rect",
-        &[
-            ("width", &"100%"),
-            ("height", &"100%"),
-            ("fill", &colours::PAPER),
-        ],
-    );
-    xml
-}
-
-/// The title once more, as SVG's own does not show on paper.
-fn titles(xml: &mut Xml, scene: &Scene) {
-    let attributes: [(_, &dyn std::fmt::Display); 5] = [
-        ("x", &MARGIN),
-        ("y", &32),
-        ("font-size", &17),
-        ("font-weight", &"bold"),
-        ("fill", &colours::INK),
-    ];
-    xml.words("text", &attributes, &caption::title(scene));
 }
 
 /// Positions along the axes of every plane, and its heading.

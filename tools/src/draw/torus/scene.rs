@@ -19,6 +19,7 @@ use routing::{SwitchIx, Topology, Torus};
 
 use super::load::Load;
 use super::path::Path;
+use crate::draw::paper::{counted, printable};
 
 /// A torus with its damage, and what is shown on it.
 #[derive(Debug)]
@@ -295,24 +296,4 @@ fn stray_cables<'a>(
             format!("cable {here} port {port} to {there} port {far_port}")
         })
     })
-}
-
-/// A name without what would harm a terminal or an XML file.
-pub(crate) fn printable(name: &str) -> String {
-    let clean = |c: char| match c {
-        c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => '\u{fffd}',
-        c => c,
-    };
-    name.chars().map(clean).collect()
-}
-
-/// `1 host`, `2 hosts`.
-/// For the few words that pictures count.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    let plural = match (count, what.strip_suffix("switch")) {
-        (1, _) => "",
-        (_, Some(_)) => "es",
-        _ => "s",
-    };
-    format!("{count} {what}{plural}")
 }

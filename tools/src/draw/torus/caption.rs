@@ -23,7 +23,8 @@ use routing::placement::{Axis, Shape, Sign};
 
 use super::load::Load;
 use super::path::{End, Path};
-use super::scene::{LinkId, LinkState, Scene, Tree, counted};
+use super::scene::{LinkId, LinkState, Scene, Tree};
+use crate::draw::paper::counted;
 
 /// Most items that one line lists; a longer one would hide the lines below it.
 const LISTED: usize = 24;

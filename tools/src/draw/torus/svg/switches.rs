@@ -20,26 +20,30 @@ use std::collections::HashMap;
 use routing::placement::Coordinate;
 use sa_plot::Xml;
 
-use super::super::layout::{Layout, Point};
-use super::super::scene::{Place, Placed, Scene, counted};
-use super::colours;
+use super::super::layout::Layout;
+use super::super::scene::{Place, Placed, Scene};
+use crate::draw::paper::{colours, counted, marks};
 
 /// All places.
 /// Names only where there is room for all of them; else the title of each sign has them.
 pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
-    let marked = marks(scene);
+    let marked = letters(scene);
     let dot = layout.room.dot;
     xml.open("g", &[("fill", &colours::SWITCH)]);
     for place in &scene.places {
         let at = layout.point(place.at);
         match (&place.switch, marked.get(&place.at)) {
-            (None, _) => empty(xml, at, dot, place.at),
+            (None, _) => {
+                marks::crossed_out(xml, at, dot, &format!("no switch at {}", place.at));
+            }
             (Some(switch), None) => xml.titled(
                 "circle",
                 &[("cx", &at.x), ("cy", &at.y), ("r", &dot)],
                 &title(place, switch),
             ),
-            (Some(switch), Some(letter)) => mark(xml, at, dot, *letter, &title(place, switch)),
+            (Some(switch), Some(letter)) => {
+                marks::letter(xml, at, dot, *letter, &title(place, switch));
+            }
         }
     }
     xml.close();
@@ -50,7 +54,7 @@ pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 
 /// Letters on switches; the last word is with the ends of paths.
 /// A later sign replaces an earlier one at the same switch.
-fn marks(scene: &Scene) -> HashMap<Coordinate, char> {
+fn letters(scene: &Scene) -> HashMap<Coordinate, char> {
     let mut marks = HashMap::new();
     // In this order the ends of paths have the last word.
     marks.extend(scene.tree.iter().map(|tree| (tree.root, 'R')));
@@ -69,62 +73,6 @@ fn title(place: &Place, switch: &Placed) -> String {
     format!("{} at {} ({}), {hosts}", switch.name, place.at, switch.guid)
 }
 
-/// A circle, crossed out.
-/// Two arcs and a cross in one path. The legend draws it as well.
-pub(super) fn empty(xml: &mut Xml, at: Point, dot: i32, place: Coordinate) {
-    // Five sevenths is a little more than sine of 45 degrees: the cross ends at the circle.
-    let reach = dot * 5 / 7;
-    let (left, right) = (at.x - reach, at.x + reach);
-    let (top, bottom) = (at.y - reach, at.y + reach);
-    let Point { x, y } = at;
-    let data = format!(
-        "M{} {y}a{dot} {dot} 0 1 0 {} 0a{dot} {dot} 0 1 0 -{} 0M{left} {top}L{right} {bottom}\
-         M{left} {bottom}L{right} {top}",
-        x - dot,
-        2 * dot,
-        2 * dot
-    );
-    xml.titled(
-        "path",
-        &[
-            ("d", &data),
-            ("fill", &colours::PAPER),
-            ("stroke", &colours::MISSING),
-            ("stroke-width", &"1.5"),
-        ],
-        &format!("no switch at {place}"),
-    );
-}
-
-/// A switch with a letter.
-/// Larger than a plain switch, so that the letter has room.
-pub(super) fn mark(xml: &mut Xml, at: Point, dot: i32, letter: char, title: &str) {
-    let (radius, size) = (dot + 3, dot + 5);
-    xml.titled(
-        "circle",
-        &[
-            ("cx", &at.x),
-            ("cy", &at.y),
-            ("r", &radius),
-            ("fill", &colours::INK),
-            ("stroke", &colours::PAPER),
-        ],
-        title,
-    );
-    xml.words(
-        "text",
-        &[
-            ("x", &at.x),
-            ("y", &(at.y + size * 3 / 8)),
-            ("font-size", &size),
-            ("font-weight", &"bold"),
-            ("text-anchor", &"middle"),
-            ("fill", &colours::PAPER),
-        ],
-        &letter.to_string(),
-    );
-}
-
 /// Names above, hosts below, both at the right, over a border that keeps lines away from them.
 /// Names in one pass and numbers in another, as their sizes differ.
 fn beside(xml: &mut Xml, scene: &Scene, layout: &Layout, size: i32) {
@@ -135,37 +83,13 @@ fn beside(xml: &mut Xml, scene: &Scene, layout: &Layout, size: i32) {
         let at = layout.point(place.at).moved((away, -away - 1));
         Some((at, names.name(place)?))
     });
-    words(xml, named, size, colours::INK);
+    marks::words(xml, named, size, colours::INK);
     let counted = scene.places.iter().filter_map(|place| {
         let hosts = place.switch.as_ref()?.hosts;
         let at = layout.point(place.at).moved((away, away + size / 2));
         (hosts > 0).then(|| (at, hosts.to_string()))
     });
-    words(xml, counted, size - 1, colours::SOFT_INK);
-}
-
-/// Twice: first with a border in the colour of the paper, which keeps lines from running through
-/// letters, then in their own colour. SVG 1.1 cannot draw a border below its letters.
-fn words(xml: &mut Xml, words: impl Iterator<Item = (Point, String)>, size: i32, colour: &str) {
-    let words: Vec<_> = words.collect();
-    let border = "3";
-    // Two groups over the same words.
-    for (stroke, fill) in [(colours::PAPER, colours::PAPER), ("none", colour)] {
-        xml.open(
-            "g",
-            &[
-                ("font-size", &size),
-                ("stroke", &stroke),
-                ("stroke-width", &border),
-                ("stroke-linejoin", &"round"),
-                ("fill", &fill),
-            ],
-        );
-        for (at, word) in &words {
-            xml.words("text", &[("x", &at.x), ("y", &at.y)], word);
-        }
-        xml.close();
-    }
+    marks::words(xml, counted, size - 1, colours::SOFT_INK);
 }
 
 /// What there is room for beside a switch.

@@ -1,0 +1,97 @@
+//! What pictures of any fabric share: the sheet with its title and its words, signs, colours, steps of load.
+
+mod below;
+pub(crate) mod colours;
+pub(crate) mod marks;
+mod scale;
+
+use sa_plot::Xml;
+
+pub(crate) use self::below::{Below, Sign};
+pub(crate) use self::scale::Scale;
+
+/// Left and right of everything.
+pub(crate) const MARGIN: i32 = 24;
+/// Room for the words below a small fabric.
+pub(crate) const LEAST_WIDTH: i32 = 640;
+
+/// A point on paper.
+/// From the upper left, y downwards, as in SVG.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Point {
+    pub(crate) x: i32,
+    pub(crate) y: i32,
+}
+
+impl Point {
+    /// The point some way off.
+    pub(crate) const fn moved(self, (x, y): (i32, i32)) -> Self {
+        Self {
+            x: self.x + x,
+            y: self.y + y,
+        }
+    }
+}
+
+/// Title and description come first, where programs that read pages aloud look for them.
+pub(crate) fn head(title: &str, lines: &[String], (width, height): (i32, i32)) -> Xml {
+    let mut xml = Xml::default();
+    xml.raw("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    xml.open(
+        "svg",
+        &[
+            ("xmlns", &"http://www.w3.org/2000/svg"),
+            ("version", &"1.1"),
+            ("width", &width),
+            ("height", &height),
+            ("viewBox", &format!("0 0 {width} {height}")),
+            ("font-family", &"sans-serif"),
+            ("role", &"img"),
+            ("aria-labelledby", &"title desc"),
+        ],
+    );
+    xml.words("title", &[("id", &"title")], title);
+    xml.words("desc", &[("id", &"desc")], &lines.join("\n"));
+    xml.empty(
+        "rect",
+        &[
+            ("width", &"100%"),
+            ("height", &"100%"),
+            ("fill", &colours::PAPER),
+        ],
+    );
+    titles(&mut xml, title);
+    xml
+}
+
+/// The title once more, as SVG's own does not show on paper.
+fn titles(xml: &mut Xml, title: &str) {
+    let attributes: [(_, &dyn std::fmt::Display); 5] = [
+        ("x", &MARGIN),
+        ("y", &32),
+        ("font-size", &17),
+        ("font-weight", &"bold"),
+        ("fill", &colours::INK),
+    ];
+    xml.words("text", &attributes, title);
+}
+
+/// A name without what would harm a terminal or an XML file.
+pub(crate) fn printable(name: &str) -> String {
+    let clean = |c: char| match c {
+        c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => '\u{fffd}',
+        c => c,
+    };
+    name.chars().map(clean).collect()
+}
+
+/// `1 host`, `2 hosts`.
+/// For the few words that pictures count.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let plural = match (count, what.strip_suffix("switch")) {
+        (1, _) => "",
+        (_, Some(_)) => "es",
+        _ => "s",
+    };
+    format!("{count} {what}{plural}")
+}
