@@ -38,7 +38,10 @@ pub struct Claim {
 
 /// More ports than LIDs: LIDs 1 to 0xbfff are all there are for unicast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("the subnet needs more than the 49151 unicast LIDs there are; use a smaller LMC")]
+#[error(
+    "the subnet needs more than the 49151 unicast LIDs there are; use a smaller LMC, or divide the fabric into \
+     subnets"
+)]
 pub struct OutOfLids;
 
 /// Base LIDs of ports. Shape: `claims` in the order of port GUIDs, the answer as `claims`; `sm` is

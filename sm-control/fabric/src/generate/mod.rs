@@ -36,6 +36,7 @@ pub use hyperx::{HyperXSpec, hyperx};
 pub use named::{NameError, named};
 pub use random::{RandomSpec, random};
 pub use wiring::Wiring;
+use wiring::{MOST_NODES, MOST_PORTS};
 
 /// x, y, z.
 ///
@@ -269,6 +270,10 @@ fn check(spec: &TorusSpec) -> Result<(), GenerateError> {
         return Err(GenerateError::SeedMissing(x, y, z));
     }
     let hosts = coordinates(spec.size).count() * usize::from(spec.hosts);
+    let places = coordinates(spec.size).count() - spec.without_switches.len();
+    if places * (1 + usize::from(spec.hosts)) > MOST_NODES {
+        return Err(GenerateError::TooManyNodes);
+    }
     // GUIDs of hosts are 16 apart, from 0x100000 up to those of switches at 0x200000.
     if hosts > 0x1_0000 {
         return Err(GenerateError::TooManyHosts(hosts));
@@ -281,12 +286,11 @@ fn check(spec: &TorusSpec) -> Result<(), GenerateError> {
     let needed = links + usize::from(spec.hosts);
     // The quick sum counts both directions of every axis; an open end or a missing axis needs
     // fewer, so the seed switch is planned for certain.
-    if needed > usize::from(spec.ports)
-        && port_plan(spec, spec.origin).len() > usize::from(spec.ports)
-    {
+    let most = spec.ports.min(MOST_PORTS);
+    if needed > usize::from(most) && uses(spec, spec.origin).len() > usize::from(most) {
         return Err(GenerateError::Ports {
             needed,
-            ports: spec.ports,
+            ports: most,
         });
     }
     Ok(())
@@ -321,11 +325,11 @@ fn neighbour(spec: &TorusSpec, at: Coordinate, axis: usize, plus: bool) -> Optio
     Some(to)
 }
 
-/// Port numbers by use, on the undamaged fabric.
+/// What the ports of a switch are for, on the undamaged fabric.
 ///
 /// First x, y, z with plus before minus, then hosts: the same number means the same on every inner
 /// switch.
-fn port_plan(spec: &TorusSpec, at: Coordinate) -> BTreeMap<Use, u8> {
+fn uses(spec: &TorusSpec, at: Coordinate) -> Vec<Use> {
     let mut uses = Vec::new();
     for axis in 0..3 {
         for nth in 0..spec.parallel[axis] {
@@ -337,8 +341,13 @@ fn port_plan(spec: &TorusSpec, at: Coordinate) -> BTreeMap<Use, u8> {
         }
     }
     uses.extend((0..spec.hosts).map(Use::Host));
-    // Those beyond port 255 fall out here, and `check` has refused them.
-    uses.into_iter().zip(1..=u8::MAX).collect()
+    uses
+}
+
+/// Port numbers by use.
+fn port_plan(spec: &TorusSpec, at: Coordinate) -> BTreeMap<Use, u8> {
+    // `check` has refused more uses than ports.
+    uses(spec, at).into_iter().zip(1..=MOST_PORTS).collect()
 }
 
 /// Hosts of a switch, by number.
@@ -429,6 +438,19 @@ mod tests {
         let conf = plan.torus_conf();
         assert!(conf.starts_with("torus 2m 5t 4t\n"), "{conf}");
         assert!(conf.contains("zm_link"), "radix 4 needs both seeds: {conf}");
+    }
+
+    #[test]
+    fn a_torus_is_no_larger_than_a_subnet_and_a_switch_no_larger_than_its_port_numbers() {
+        let hosts = |hosts| plan(&TorusSpec::new([4, 4, 4], hosts));
+        assert_eq!(hosts(248).unwrap().hosts.len(), 64 * 248);
+        let error = |needed| GenerateError::Ports { needed, ports: 254 };
+        assert_eq!(hosts(249).unwrap_err(), error(255));
+        assert_eq!(hosts(255).unwrap_err(), error(261));
+        // 49,151 LIDs: 24,389 switches with a host each, and no fewer than 27,000.
+        assert!(plan(&TorusSpec::new([29, 29, 29], 1)).is_ok());
+        let large = plan(&TorusSpec::new([30, 30, 30], 1));
+        assert_eq!(large.unwrap_err(), GenerateError::TooManyNodes);
     }
 
     #[test]
