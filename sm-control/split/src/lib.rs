@@ -22,12 +22,13 @@
 //! served from three sources in turn (`split::packets`): the kernel's packets for OpenSM's agent,
 //! the kernel's packets for the read agent while the methods are not lent, and requests of
 //! sapphired's. What OpenSM writes goes to the kernel, but for answers to those requests and for
-//! Reports to sapphired's subscription.
+//! Reports to sapphired's subscription. Of answers to SMPs that OpenSM reads, sapphired gets a copy
+//! (`overheard`), so that it knows what OpenSM learns and writes without asking for it.
 //!
 //! ```text
 //!   Get from the network, methods lent      kernel ──> read agent's file ──> sapphired
 //!   Get from the network, methods held      kernel ──> read agent's file ──> OpenSM
-//!   Set, Delete, SMPs, acknowledgements     kernel ──> OpenSM's file ──> OpenSM
+//!   Set, Delete, SMPs, acknowledgements     kernel ──> OpenSM's file ──> OpenSM, SMPs also ──> sapphired
 //!   Get that sapphired cannot answer        sapphired ──> socket ──> OpenSM ──> socket ──> sapphired
 //! ```
 //!
@@ -59,6 +60,7 @@
 #[cfg(all(not(test), any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod exports;
 mod mad;
+mod overheard;
 mod registration;
 mod requests;
 mod serve;

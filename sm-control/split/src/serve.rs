@@ -74,7 +74,7 @@ impl<'a, K: Kernel> Server<'a, K> {
             ),
             sys::asked(session.map_or(-1, |s| s.stream().as_raw_fd()), sending),
         ];
-        sys::wait(&mut fds, self.split.idle());
+        sys::wait(&mut fds, self.split.idle(sending));
         self.split.kernel().silence(self.split.doorbell());
         let [_, listener, session] = fds.map(|fd| fd.revents);
         if session != 0 || self.session.is_some() {
@@ -84,6 +84,8 @@ impl<'a, K: Kernel> Server<'a, K> {
             self.accept();
         }
         self.split.work();
+        // What that has queued goes out now and not when something else wakes this thread.
+        self.serve(false);
     }
 
     /// Hears what the daemon says, says what is queued, and hangs up where that is due.

@@ -1,13 +1,13 @@
 //! Kinds of frames, and what their bodies are made of.
 //!
 //! ```text
-//!  Hello    05 00 00 00 | 01 | 02 00 00 00              length 5, kind 1, version 2
+//!  Hello    05 00 00 00 | 01 | 03 00 00 00              length 5, kind 1, version 3
 //!  Reads    09 00 00 00 | 06 | 02 00 00 00 | 16 00 00 00    kind 6, refused, error 22
 //! ```
 //!
 //! (On a little-endian host.) A body that is longer or shorter than its kind is refused.
 
-use crate::{Packet, Reads};
+use crate::{Packet, Reads, WORD_BYTES, Word};
 
 /// The first byte of a frame.
 pub(crate) mod kind {
@@ -25,6 +25,7 @@ pub(crate) mod kind {
     pub(crate) const LENT: u8 = 12;
     pub(crate) const RETURN: u8 = 13;
     pub(crate) const BEAT: u8 = 14;
+    pub(crate) const OVERHEARD: u8 = 15;
 }
 
 /// Shape: state (0 held, 1 lent, 2 refused), then an errno, 0 but for the last; 4 bytes each.
@@ -69,6 +70,13 @@ impl Body<'_> {
             header: self.take()?,
             mad: self.take()?,
         })
+    }
+
+    /// All that are left; none where the last of them is cut off.
+    pub(crate) fn words(&mut self) -> Option<Vec<Word>> {
+        let (words, rest) = core::mem::take(&mut self.0).as_chunks::<WORD_BYTES>();
+        rest.is_empty()
+            .then(|| words.iter().map(Word::parse).collect())
     }
 
     /// None also for a state that there is not.

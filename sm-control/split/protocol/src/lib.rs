@@ -16,7 +16,7 @@
 //!
 //! ```text
 //!  sapphired                        library
-//!  Hello(2) ─────────────────────>
+//!  Hello(3) ─────────────────────>
 //!           <───────────────────── Welcome: version, pid, umad 0, Held
 //!  Lend     ─────────────────────>
 //!           <───────────────────── Lent(agent), with the file
@@ -32,6 +32,7 @@
 mod body;
 mod carrier;
 mod strange;
+mod word;
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -40,9 +41,10 @@ use body::{Body, append_packet, append_reads, kind};
 
 pub use carrier::Carrier;
 pub use strange::{ReceiveError, Strange};
+pub use word::{WORD_BYTES, Word};
 
 /// Version of this protocol. Both must be of one.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// How often a daemon that has the methods, and answers, says so.
 pub const BEAT: Duration = Duration::from_millis(100);
@@ -124,6 +126,9 @@ pub enum Frame {
     /// From the library: OpenSM has written to switches or ports. How many Set(SMP)s it has sent
     /// since it started; some of them are one frame, the last of them soon after it.
     Programmed(u64),
+    /// From the library: SMPs that came back to OpenSM. How many were lost before these since the
+    /// Welcome, as the daemon did not read; then the others, in the order in which OpenSM read them.
+    Overheard(u64, Vec<Word>),
 }
 
 /// Who is there.
@@ -168,6 +173,7 @@ impl Frame {
             Self::Tell(_) => "Tell",
             Self::Report(_) => "Report",
             Self::Programmed(_) => "Programmed",
+            Self::Overheard(..) => "Overheard",
         }
     }
 
@@ -246,6 +252,11 @@ impl Frame {
                 bytes.push(kind::PROGRAMMED);
                 bytes.extend(count.to_ne_bytes());
             }
+            Self::Overheard(lost, words) => {
+                bytes.push(kind::OVERHEARD);
+                bytes.extend(lost.to_ne_bytes());
+                words.iter().for_each(|word| word.append(bytes));
+            }
         }
     }
 
@@ -298,6 +309,7 @@ impl Frame {
             kind::TELL => Self::Tell(body.packet()?),
             kind::REPORT => Self::Report(body.packet()?),
             kind::PROGRAMMED => Self::Programmed(body.long()?),
+            kind::OVERHEARD => Self::Overheard(body.long()?, body.words()?),
             // A kind of another version, or no frame at all.
             _ => return None,
         };
@@ -315,6 +327,14 @@ mod tests {
             header: [seed; HEADER_BYTES],
             mad: [seed ^ 0xff; MAD_BYTES],
         }
+    }
+
+    fn word(seed: u8) -> Word {
+        let mut packet = [seed; HEADER_BYTES + MAD_BYTES];
+        for (byte, nth) in packet.iter_mut().zip(0..) {
+            *byte ^= nth;
+        }
+        Word::of(&packet).unwrap()
     }
 
     fn all() -> Vec<Frame> {
@@ -340,6 +360,8 @@ mod tests {
             Frame::Tell(packet(2)),
             Frame::Report(packet(3)),
             Frame::Programmed(u64::MAX - 1),
+            Frame::Overheard(0, Vec::new()),
+            Frame::Overheard(7, vec![word(4), word(9)]),
         ]
     }
 

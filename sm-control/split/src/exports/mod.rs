@@ -93,7 +93,14 @@ unsafe fn register(fd: c_int, request: c_ulong, argument: *mut u8, length: usize
     unsafe { argument.copy_to_nonoverlapping(asked.bytes.as_mut_ptr(), length) };
     if !quietly(false, || is_to_be_split(fd, &asked)) {
         // SAFETY: as-given.
-        return unsafe { real(fd, request, argument.cast()) };
+        let outcome = unsafe { real(fd, request, argument.cast()) };
+        // SAFETY: the kernel has written the agent's number there, the first of so many bytes.
+        // WHY: as above.
+        let agent = unsafe { argument.cast::<u32>().read_unaligned() };
+        if outcome >= 0 {
+            quietly((), || watch(fd, agent, &asked));
+        }
+        return outcome;
     }
     let mut answered = asked.without_reads();
     // SAFETY: as for the copy above; the kernel writes there too.
@@ -127,7 +134,6 @@ fn is_to_be_split(fd: c_int, asked: &Registration) -> bool {
         return false;
     }
     fault::here("ioctl");
-    let seed = RandomState::new().build_hasher().finish();
     let why_not = if SPLIT.is_taken() {
         // The first port that registers is the one; OpenSM serves one fabric by one port.
         "OpenSM serves the SA on two ports: one is split"
@@ -135,13 +141,27 @@ fn is_to_be_split(fd: c_int, asked: &Registration) -> bool {
         "OpenSM's port is simulated: no read methods can be split off"
     } else if asked.request == REGISTER && LONG_HEADERS.load(Ordering::Relaxed) != fd {
         "OpenSM's libibumad is too old: no read methods can be split off"
-    } else if SPLIT.prepare(seed).is_err() {
+    } else if SPLIT.prepare(seed()).is_err() {
         "no more files can be opened: no read methods can be split off"
     } else {
         return true;
     };
     Linux.say(why_not);
     false
+}
+
+/// Overhears an SA's SMPs on a simulated port, for tests of what follows from them.
+fn watch(fd: c_int, agent: u32, asked: &Registration) {
+    let is_simulated = asked.is_of_an_sa() && !SPLIT.is_taken() && !sys::is_real(fd);
+    if is_simulated && SPLIT.prepare(seed()).is_ok() {
+        SPLIT.watches(fd, agent, asked);
+        serve();
+    }
+}
+
+/// By which transactions of requests are chosen.
+fn seed() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
 /// Starts the thread that talks to sapphired, once. Not sooner: OpenSM may fork before it registers.

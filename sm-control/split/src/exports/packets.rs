@@ -17,7 +17,8 @@ use crate::sys::{self, next};
 
 /// Where a read goes: to libc, or to [`split_read`]. So of the others below.
 pub(crate) extern "C" fn where_read(fd: c_int, buffer: *mut c_void, count: size_t) -> usize {
-    let is_ours = SPLIT.is_of(fd) && !buffer.is_null() && isize::try_from(count).is_ok();
+    let is_its = SPLIT.is_of(fd) || SPLIT.is_watched(fd);
+    let is_ours = is_its && !buffer.is_null() && isize::try_from(count).is_ok();
     address(
         is_ours,
         split_read as *const (),
@@ -32,13 +33,23 @@ unsafe extern "C" fn split_read(fd: c_int, buffer: *mut c_void, count: size_t) -
         return long(refused());
     };
     let _held_off = sys::HeldOff::new();
-    // SAFETY: callers-buffer; it is only written to.
-    if let Some(given) = unsafe { given(fd, buffer.cast(), count) } {
+    // Of a simulated file only the kernel's part knows when there is something to wait for.
+    if (!SPLIT.is_watched(fd) || quietly(false, || SPLIT.has_arrived()))
+        // SAFETY: callers-buffer; it is only written to.
+        && let Some(given) = unsafe { given(fd, buffer.cast(), count) }
+    {
         return given;
     }
     // SAFETY: as-given, held-off.
     // WHY: this is what a preloaded library does; so below.
-    unsafe { real(fd, buffer, count) }
+    let got = unsafe { real(fd, buffer, count) };
+    if let Ok(length) = usize::try_from(got) {
+        quietly((), || {
+            // SAFETY: callers-buffer, and so many bytes of it libc has written.
+            SPLIT.hears(unsafe { core::slice::from_raw_parts(buffer.cast(), length) });
+        });
+    }
+    got
 }
 
 /// What a read gives that the kernel has nothing to do with.
@@ -118,7 +129,8 @@ unsafe fn of_reader(reader: c_int, buffer: *mut u8, count: usize) -> Option<ssiz
 
 /// To libc, or to [`split_write`] for OpenSM's file.
 pub(crate) extern "C" fn where_write(fd: c_int, buffer: *const c_void, count: size_t) -> usize {
-    let is_ours = SPLIT.is_of(fd) && !buffer.is_null() && isize::try_from(count).is_ok();
+    let is_its = SPLIT.is_of(fd) || SPLIT.is_watched(fd);
+    let is_ours = is_its && !buffer.is_null() && isize::try_from(count).is_ok();
     address(
         is_ours,
         split_write as *const (),

@@ -72,6 +72,23 @@ impl<K: Kernel> Split<K> {
         self.kernel.ring(self.doorbell());
     }
 
+    /// OpenSM has registered with all methods on a simulated file, for the SA by `agent`. What it reads
+    /// there is overheard, and requests of sapphired's go before what comes from the network; as nothing
+    /// wakes OpenSM for them, they wait for the next packet.
+    pub(crate) fn watches(&self, fd: RawFd, agent: u32, registration: &Registration) {
+        let _agents = lock(&self.agents);
+        lock(&self.state).port = Some(Port {
+            fd,
+            umad: u32::MAX,
+            agent,
+            registration: *registration,
+            reader: None,
+            reads: NO_PORT,
+            refused_at: None,
+        });
+        self.watched.store(fd, Ordering::Release);
+    }
+
     /// OpenSM is about to give its registration up, by closing the file or by the agent's number.
     /// Everything on its way is dropped. Where it only closes one of several numbers of the file,
     /// the split goes on.
@@ -117,7 +134,8 @@ impl<K: Kernel> Split<K> {
     pub(super) fn hold(&self) {
         let state = lock(&self.state);
         let Some(port) = &state.port else { return };
-        if !matches!(port.reads, Reads::Refused(_)) {
+        // On a simulated file there is nothing to register.
+        if !matches!(port.reads, Reads::Refused(_)) || self.is_watched(port.fd) {
             return;
         }
         let (fd, registration) = (port.fd, port.registration);
@@ -184,6 +202,7 @@ impl<K: Kernel> Split<K> {
         state.daemons = state.daemons.wrapping_add(1);
         state.requests.clear();
         drop(state);
+        self.overheard.end();
         self.takes_back();
     }
 

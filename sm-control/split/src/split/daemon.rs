@@ -32,6 +32,7 @@ impl<K: Kernel> Split<K> {
             over: false,
             beat: self.kernel.now(),
         });
+        self.overheard.begin();
         let port = state.port.as_ref();
         Welcome {
             version: VERSION,
@@ -133,8 +134,9 @@ impl<K: Kernel> Split<K> {
         }
     }
 
-    /// How long there is nothing to do. Work that comes meanwhile rings the doorbell.
-    pub(crate) fn idle(&self) -> Duration {
+    /// How long there is nothing to do. Work that comes meanwhile rings the doorbell. `sending`: the
+    /// socket is full, and what is queued waits for room in it.
+    pub(crate) fn idle(&self, sending: bool) -> Duration {
         let now = self.kernel.now();
         let state = lock(&self.state);
         let port = state.port.as_ref();
@@ -151,7 +153,8 @@ impl<K: Kernel> Split<K> {
         let is_lent = port.is_some_and(|port| port.reads == Reads::Lent);
         let daemon = state.daemon.as_ref().filter(|_| is_lent);
         let beat = daemon.map(|it| BEAT_PATIENCE.saturating_sub(now.saturating_sub(it.beat)));
-        [attempt, report, programs, beat]
+        let words = self.overheard.due(now).filter(|_| !sending);
+        [attempt, report, programs, beat, words]
             .into_iter()
             .flatten()
             .fold(IDLE, Duration::min)
@@ -162,10 +165,13 @@ impl<K: Kernel> Split<K> {
         let mut state = lock(&self.state);
         let daemon = state.daemon.as_mut().filter(|daemon| !daemon.over);
         let daemon = daemon.ok_or(HangUp)?;
-        let frame = daemon.frames.pop_front();
-        let gone = frame.as_ref().map_or(0, weight);
-        daemon.bytes = daemon.bytes.saturating_sub(gone);
-        Ok(frame)
+        // Answers and orders before words, which come by the thousands and may wait.
+        let Some(frame) = daemon.frames.pop_front() else {
+            drop(state);
+            return Ok(self.overheard.next(self.kernel.now()));
+        };
+        daemon.bytes = daemon.bytes.saturating_sub(weight(&frame));
+        Ok(Some(frame))
     }
 
     /// Queues a frame for the daemon. One that does not read is hung up on: to drop a frame instead

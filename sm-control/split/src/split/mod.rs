@@ -46,6 +46,7 @@ use split_protocol::{Frame, Reads};
 pub(crate) use self::daemon::HangUp;
 pub(crate) use self::packets::{Source, Target};
 use crate::mad::PACKET_BYTES;
+use crate::overheard::Overheard;
 use crate::registration::Registration;
 use crate::requests::Requests;
 use crate::unanswered::Unanswered;
@@ -110,6 +111,10 @@ pub(crate) struct Split<K> {
     programmed: AtomicU64,
     /// More of them than the daemon knows of.
     programs: AtomicBool,
+    /// A simulated umad file, of which nothing can be split off, or -1: its SMPs are overheard.
+    watched: AtomicI32,
+    /// SMPs that came back to OpenSM.
+    overheard: Overheard,
     /// Held while agents come and go, and longer than the other lock: only registration, closing
     /// and the serving thread take it, and always first.
     agents: Mutex<()>,
@@ -232,6 +237,8 @@ impl<K> Split<K> {
             reader_has: AtomicBool::new(false),
             programmed: AtomicU64::new(0),
             programs: AtomicBool::new(false),
+            watched: AtomicI32::new(-1),
+            overheard: Overheard::new(),
             agents: Mutex::new(()),
             state: Mutex::new(State {
                 port: None,
@@ -250,6 +257,11 @@ impl<K> Split<K> {
     /// Whether OpenSM serves the SA on this file.
     pub(crate) fn is_of(&self, fd: RawFd) -> bool {
         fd >= 0 && self.file.load(Ordering::Acquire) == fd
+    }
+
+    /// Whether OpenSM's SMPs come by this file, which is simulated.
+    pub(crate) fn is_watched(&self, fd: RawFd) -> bool {
+        fd >= 0 && self.watched.load(Ordering::Acquire) == fd
     }
 
     /// Readable while the read agent's file has something for OpenSM.

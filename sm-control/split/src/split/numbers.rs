@@ -30,6 +30,7 @@ impl<K: Kernel> Split<K> {
     pub(crate) fn forked(&self) {
         self.file.store(-1, Ordering::Release);
         self.reader.store(-1, Ordering::Release);
+        self.watched.store(-1, Ordering::Release);
         for other in &self.others {
             other.store(-1, Ordering::Release);
         }

@@ -9,7 +9,7 @@
 //! | a response to a request of sapphired's | to sapphired, with the transaction id that it came with |
 //! | a response to a read from the network | to the kernel, by the read agent |
 //! | a Report to sapphired's subscription | to sapphired |
-//! | Set(SMP) | to the kernel, and is counted |
+//! | Set(SMP) | to the kernel, and is counted; its answer is overheard when it is read |
 //! | anything else | to the kernel |
 
 use core::sync::atomic::Ordering;
@@ -81,6 +81,13 @@ impl<K: Kernel> Split<K> {
             self.kernel.silence(self.arrivals());
         }
         Source::Given(length)
+    }
+
+    /// OpenSM has read this from its own file.
+    pub(crate) fn hears(&self, packet: &[u8]) {
+        if self.overheard.hear(packet) {
+            self.kernel.ring(self.doorbell());
+        }
     }
 
     /// A packet that OpenSM has read from the read agent's file becomes its own.

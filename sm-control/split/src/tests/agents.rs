@@ -70,7 +70,7 @@ fn a_daemon_that_stands_still_loses_them_and_gets_them_again() {
         assert!(!split.holds());
     }
     assert_eq!(split.heard().len(), 101, "each beat is answered");
-    assert!(split.idle() <= BEAT_PATIENCE);
+    assert!(split.idle(false) <= BEAT_PATIENCE);
     split.pass(BEAT_PATIENCE);
     assert!(split.holds());
     assert_eq!(split.heard(), [Frame::Reads(Reads::Held)]);
@@ -91,12 +91,12 @@ fn opensm_starts_while_another_has_them() {
     split.set_taken(true);
     open(&split);
     assert_eq!(split.attach().reads, REFUSED);
-    assert!(split.idle() <= Duration::from_millis(2));
+    assert!(split.idle(false) <= Duration::from_millis(2));
     for _ in 0..1000 {
         split.pass(Duration::from_millis(2));
     }
     assert!(
-        split.idle() <= Duration::from_millis(20),
+        split.idle(false) <= Duration::from_millis(20),
         "it never gives up"
     );
     assert_eq!(reads(&split.heard()), [], "it is not said again and again");
@@ -110,7 +110,7 @@ fn opensm_starts_while_another_has_them() {
     split.pass(Duration::from_millis(20));
     assert!(split.holds());
     assert_eq!(reads(&split.heard()), [Reads::Held]);
-    assert_eq!(split.idle(), Duration::from_secs(1));
+    assert_eq!(split.idle(false), Duration::from_secs(1));
 }
 
 /// As when it is the daemon itself, to which the OpenSM before lent them.
@@ -123,7 +123,7 @@ fn what_was_lent_by_the_opensm_before_is_returned() {
     split.kernel().inside.borrow_mut().open.push(55);
     assert!(split.returned(55, 3));
     assert_eq!(reads(&split.heard()), [Reads::Lent]);
-    assert_eq!(split.idle(), BEAT_PATIENCE, "no attempts any more");
+    assert_eq!(split.idle(false), BEAT_PATIENCE, "no attempts any more");
     split.detach();
     assert_eq!(split.kernel().inside.borrow().through, Some(55));
     // Another one is of no use.

@@ -2,6 +2,7 @@
 
 mod agents;
 mod fake;
+mod overheard;
 mod packets;
 mod registration;
 mod reports;

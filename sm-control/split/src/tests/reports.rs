@@ -63,7 +63,7 @@ fn a_report_that_is_not_answered_comes_back_as_from_the_kernel() {
     split.writes(report(5, SUBSCRIBER_QP));
     split.pass(Duration::from_millis(799));
     assert_eq!(split.reads(), None);
-    assert_eq!(split.idle(), Duration::from_millis(1));
+    assert_eq!(split.idle(false), Duration::from_millis(1));
     split.detach();
     split.pass(Duration::from_millis(1));
     let read = split.reads().unwrap();
