@@ -27,6 +27,9 @@
 //! files that the SM uses itself. Those may be newer or older than what the SM has read, and that
 //! is why answers are compared and not only records.
 //!
+//! Where an SM can be overheard, [`written`] has what it knows, and [`SaReader`] asks only for what was not
+//! heard.
+//!
 //! [`compare`] is apart from this: it asks an SA the questions of clients, without end, and needs
 //! neither a reading nor a policy. The shadow role and `sapphire compare` use it.
 //!
@@ -43,6 +46,7 @@ mod probes;
 mod query;
 mod records;
 mod source;
+pub mod written;
 
 #[cfg(test)]
 mod tests;

@@ -18,12 +18,15 @@
 //!
 //! Whether the records fit together is not judged here: `SaFabric::from_records` does that.
 
+use std::sync::Arc;
+
 use sa_fabric::sa_records::Records;
 use sa_text::Remark;
 use sa_wire::NodeType;
 use sa_wire::class_port_info::{CapabilityMask2, ClassPortInfo};
 use sa_wire::records::{
-    GuidInfoRecord, LinearForwardingTableRecord, PKeyTableRecord, PortInfoRecord, SlToVlRecord,
+    GuidInfoRecord, LinearForwardingTableRecord, NodeRecord, PKeyTableRecord, PortInfoRecord,
+    SlToVlRecord,
 };
 use sa_wire::sa::AttributeId;
 use zerocopy::IntoBytes;
@@ -52,7 +55,7 @@ pub(super) fn read(
     // One switch at a time: the reply for all at once would be built whole in the SA's memory.
     for switch in records.switches.clone() {
         let lid = switch.lid.get();
-        records.lfts.insert(lid, lft(querier, lid)?);
+        records.lfts.insert(lid, Arc::new(lft(querier, lid)?));
     }
     for lid in node_lids(&records) {
         // By LID of the end port, of a switch with all pairs of its ports: (36 + 1)^2 records of 16
@@ -116,24 +119,29 @@ fn ports(querier: &mut Querier<'_>) -> Result<Vec<PortInfoRecord>, SaReadError> 
     let mut ports: Vec<PortInfoRecord> =
         querier.table(&Wanted::like(attribute, options, wanted.as_bytes()))?;
     for port in &mut ports {
-        *port = PortInfoRecord {
-            options: 0,
-            m_key: 0.into(),
-            diag_code: 0.into(),
-            m_key_violations: 0.into(),
-            p_key_violations: 0.into(),
-            q_key_violations: 0.into(),
-            link_round_trip_latency: 0.into(),
-            max_credit_hint: 0.into(),
-            ..*port
-        };
+        *port = without_counters(*port);
     }
     Ok(ports)
 }
 
+/// A PortInfo without what a port counts and what is secret.
+pub(super) fn without_counters(port: PortInfoRecord) -> PortInfoRecord {
+    PortInfoRecord {
+        options: 0,
+        m_key: 0.into(),
+        diag_code: 0.into(),
+        m_key_violations: 0.into(),
+        p_key_violations: 0.into(),
+        q_key_violations: 0.into(),
+        link_round_trip_latency: 0.into(),
+        max_credit_hint: 0.into(),
+        ..port
+    }
+}
+
 /// The forwarding table of a switch. Shape: ascending blocks of 64 LIDs; whether one is missing is
 /// judged later.
-fn lft(
+pub(super) fn lft(
     querier: &mut Querier<'_>,
     lid: u16,
 ) -> Result<Vec<LinearForwardingTableRecord>, SaReadError> {
@@ -144,7 +152,7 @@ fn lft(
 }
 
 /// Of a switch all tables by input and output port, of a CA or router port its one.
-fn sl2vl(querier: &mut Querier<'_>, lid: u16) -> Result<Vec<SlToVlRecord>, SaReadError> {
+pub(super) fn sl2vl(querier: &mut Querier<'_>, lid: u16) -> Result<Vec<SlToVlRecord>, SaReadError> {
     of_lid(querier, AttributeId::SL_TO_VL_RECORD, lid)
 }
 
@@ -192,7 +200,7 @@ fn pkeys(
             )
         };
         match querier.table::<PKeyTableRecord>(&wanted) {
-            Ok(tables) => all.extend(tables),
+            Ok(tables) => all.extend(tables.into_iter().map(|table| in_order(table, node))),
             // An SA drops what comes with a wrong key; the first table decides.
             Err(error) if all.is_empty() && may_be_the_key(&error) => {
                 let text = format!(
@@ -207,6 +215,21 @@ fn pkeys(
         }
     }
     Ok(Some(all))
+}
+
+/// OpenSM tells the number of a block in the byte order of its host: block 1 as 256 on most. A block
+/// that the node has no room for is meant that way.
+fn in_order(table: PKeyTableRecord, node: &NodeRecord) -> PKeyTableRecord {
+    let block = table.block.get();
+    let is_there = |block: u16| u32::from(block) * 32 < u32::from(node.partition_cap.get());
+    let block = match is_there(block) || !is_there(block.swap_bytes()) {
+        true => block,
+        false => block.swap_bytes(),
+    };
+    PKeyTableRecord {
+        block: block.into(),
+        ..table
+    }
 }
 
 /// A refusal, or silence: OpenSM refuses a query without key with 0x0200 and drops one with a wrong
@@ -229,12 +252,14 @@ fn guids(querier: &mut Querier<'_>) -> Result<Vec<GuidInfoRecord>, SaReadError> 
         Err(SaReadError::Refused { .. }) => return Ok(Vec::new()),
         other => other?,
     };
-    let holds_alias = |block: &GuidInfoRecord| {
-        let own = usize::from(block.block == 0);
-        block.guids.iter().skip(own).any(|guid| guid.get() != 0)
-    };
     Ok(all.into_iter().filter(holds_alias).collect())
 }
 
+/// Whether a block holds more than the port's own GUID, which is the first of block 0.
+pub(super) fn holds_alias(block: &GuidInfoRecord) -> bool {
+    let own = usize::from(block.block == 0);
+    block.guids.iter().skip(own).any(|guid| guid.get() != 0)
+}
+
 /// SwitchInfo: PortStateChange, beside LifeTimeValue in one byte.
-const PORT_STATE_CHANGE: u8 = 1 << 2;
+pub(super) const PORT_STATE_CHANGE: u8 = 1 << 2;

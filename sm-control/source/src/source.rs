@@ -5,20 +5,29 @@
 //! everything, and [`SaFabric`]'s equality of records decides whether it is a change. That costs
 //! the SA a few replies per switch every poll, and the daemon no compilation.
 //!
+//! Where the SM can be overheard ([`Written`]), it is read once. What changes from then on is taken from
+//! what was heard, and the SA is asked for nothing but the tables of switches that were not heard whole.
+//! Each reading that finds nothing new asks for the tables of a few switches all the same
+//! ([`LOOK`]): one that differs means that something was not heard, and everything is read again.
+//!
 //! The reader also remembers the last few policies. The SM reads its policy file when it sweeps,
 //! not when an operator saves it, so it may go by any recent one; questions that tell these from
 //! the new one ([`probes`]) find that out where pairs at random would miss a rule for two hosts.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use policy::Policy;
 use sa_compiler::state::FabricState;
 use sa_fabric::sa_records::SaFabric;
 use sa_snapshot::Snapshot;
+use sa_text::Remark;
 
 use super::paths::{Difference, compare_paths};
 use super::probes::{Sampling, probes};
-use super::{Ask, OnDifference, SaReadError, Wants};
+use super::query::Querier;
+use super::written::{Missing, Written};
+use super::{Ask, OnDifference, SaReadError, Wants, records};
 
 /// An SA to read from, and what it told last.
 pub struct SaReader {
@@ -32,7 +41,17 @@ pub struct SaReader {
     on_difference: OnDifference,
     /// Policies that were compared last, the newest at the end: the SA may go by any of them.
     policies: Vec<Policy>,
+    /// What was asked for when the SA was last read whole, and what is overheard was begun with that.
+    begun: Option<Wants>,
+    /// The state of what was overheard that was no whole fabric.
+    refused: Option<u64>,
+    /// The switch whose table was compared last.
+    looked_at: u16,
 }
+
+/// How much of the SM's time a look at its tables takes. A table is at most 54 KB, and an SM answers it in
+/// a fraction of this.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Policies that are remembered. An operator who tries some in a row is back at one of these; each
 /// makes a comparison longer by its own requests.
@@ -73,15 +92,22 @@ impl SaReader {
             samples,
             on_difference,
             policies: Vec::new(),
+            begun: None,
+            refused: None,
+            looked_at: 0,
         }
     }
 
-    /// Reads everything and compares it with the last reading that was taken (see
-    /// [`Self::accept`]). Nodes, ports and links come in one table each, forwarding and SL2VL
-    /// tables switch by switch: an SA tells nobody which of them changed. Errors: as
-    /// [`super::read`].
+    /// Takes the fabric from what was overheard, or reads everything, and compares it with the last
+    /// reading that was taken (see [`Self::accept`]). Where it is read, nodes, ports and links come in
+    /// one table each, forwarding and SL2VL tables switch by switch: an SA tells nobody which of them
+    /// changed. Errors: as [`super::read`].
     pub fn read(&mut self, wants: &Wants) -> Result<Reading, SaReadError> {
-        let from_sa = Arc::new(super::read(&mut *self.ask, wants)?);
+        let from_sa = match self.ask.overheard() {
+            Some(written) => self.overheard(&written, wants)?,
+            None => super::read(&mut *self.ask, wants)?,
+        };
+        let from_sa = Arc::new(from_sa);
         Ok(match &self.last {
             // By content: all records in their order, counters and keys left out when they were
             // read.
@@ -143,6 +169,146 @@ impl SaReader {
     pub fn whom(&self) -> String {
         self.ask.whom()
     }
+}
+
+/// What was overheard.
+impl SaReader {
+    /// The fabric as it was heard; as the SA tells it where that is in doubt. Errors: as
+    /// [`super::read`]; what was heard is no whole fabric, as in the middle of a sweep.
+    fn overheard(
+        &mut self,
+        written: &Mutex<Written>,
+        wants: &Wants,
+    ) -> Result<SaFabric, SaReadError> {
+        if self.begun != Some(*wants) {
+            return self.begin(written, wants);
+        }
+        self.fill(written)?;
+        let (records, version) = {
+            let mut written = lock(written);
+            (written.records(), written.version())
+        };
+        let Some(records) = records else {
+            return self.begin(written, wants);
+        };
+        let fabric = match SaFabric::from_records(records, self.ask.whom()) {
+            Ok(fabric) => fabric,
+            // Nothing was heard since the last time: the sweep is over, and this is no whole fabric.
+            Err(_) if self.refused == Some(version) => return self.begin(written, wants),
+            Err(incomplete) => {
+                self.refused = Some(version);
+                return Err(incomplete.into());
+            }
+        };
+        let is_news = self.last.as_ref().is_none_or(|last| **last != fabric);
+        if is_news || self.look(written)? {
+            lock(written).counted(|counts| counts.taken += 1);
+            return Ok(fabric);
+        }
+        let text = "the SA tells another forwarding table than was heard to be written; everything is \
+                    read again";
+        let note = Remark::warning("heard-otherwise", text.to_owned());
+        Ok(self.begin(written, wants)?.with_notes(vec![note]))
+    }
+
+    /// Reads everything from the SA, and goes on from there with what is heard. Errors: as
+    /// [`super::read`].
+    fn begin(&mut self, written: &Mutex<Written>, wants: &Wants) -> Result<SaFabric, SaReadError> {
+        self.begun = None;
+        lock(written).begin_reading();
+        let read = super::read(&mut *self.ask, wants);
+        let mut written = lock(written);
+        written.counted(|counts| counts.asked += 1);
+        let fabric = match read {
+            Ok(fabric) => fabric,
+            Err(error) => {
+                written.doubt("the SA could not be read");
+                return Err(error);
+            }
+        };
+        let records = fabric.records();
+        written.adopt(records, wants.qos.unwrap_or(records.qos));
+        self.begun = Some(*wants);
+        Ok(fabric)
+    }
+
+    /// Reads what single nodes lack. After each answer it waits for as long as that took, so that the
+    /// SM has half its time for other things. Errors: as [`super::read`].
+    fn fill(&mut self, written: &Mutex<Written>) -> Result<(), SaReadError> {
+        let missing = lock(written).missing();
+        let mut querier = Querier::new(&mut *self.ask);
+        for what in missing {
+            let asked = Instant::now();
+            match what {
+                Missing::Lft(lid) => {
+                    let blocks = records::lft(&mut querier, lid)?;
+                    lock(written).fill_lft(lid, &blocks);
+                }
+                Missing::SlToVl(lid) => {
+                    let tables = records::sl2vl(&mut querier, lid)?;
+                    lock(written).fill_sl2vl(lid, &tables);
+                }
+                // The key is asked for where everything is read.
+                Missing::PKeys(_) => {
+                    lock(written).doubt("an end port is new, and its P_Keys were not heard");
+                    return Ok(());
+                }
+            }
+            std::thread::sleep(asked.elapsed().min(LONGEST_PAUSE));
+        }
+        Ok(())
+    }
+
+    /// Compares the tables of some switches with what the SA tells. False where one differs. Errors: as
+    /// [`super::read`].
+    fn look(&mut self, written: &Mutex<Written>) -> Result<bool, SaReadError> {
+        let begun = Instant::now();
+        let switches = lock(written).switches();
+        let first = switches.partition_point(|lid| *lid <= self.looked_at);
+        let (before, after) = switches.split_at(first.min(switches.len()));
+        let mut querier = Querier::new(&mut *self.ask);
+        for lid in after.iter().chain(before) {
+            if begun.elapsed() >= LOOK {
+                break;
+            }
+            self.looked_at = *lid;
+            if !agrees(&mut querier, written, *lid)? {
+                lock(written).counted(|counts| counts.differences += 1);
+                return Ok(false);
+            }
+            lock(written).counted(|counts| counts.compared += 1);
+        }
+        Ok(true)
+    }
+}
+
+/// Whether the SA tells the table of a switch as it was heard. Asked a second time where it does not:
+/// words may be on their way. Errors: as [`super::read`].
+fn agrees(
+    querier: &mut Querier<'_>,
+    written: &Mutex<Written>,
+    lid: u16,
+) -> Result<bool, SaReadError> {
+    for pause in [ON_THEIR_WAY, Duration::ZERO] {
+        let blocks = records::lft(querier, lid)?;
+        // A switch that has gone has no table to compare.
+        if blocks.is_empty() || lock(written).agrees(lid, &blocks) {
+            return Ok(true);
+        }
+        std::thread::sleep(pause);
+    }
+    Ok(false)
+}
+
+/// Words are told within some milliseconds.
+const ON_THEIR_WAY: Duration = Duration::from_millis(100);
+
+/// An SM that takes longer than that for one answer is not spared by waiting.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
+/// Who holds it does nothing that could panic; if somebody did, all of it is read again.
+fn lock(written: &Mutex<Written>) -> MutexGuard<'_, Written> {
+    written.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl core::fmt::Debug for SaReader {

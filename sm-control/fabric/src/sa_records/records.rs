@@ -7,6 +7,7 @@
 //! 1.5 MB, forwarding tables 216 MB, SL2VL tables 88 MB, P_Key tables 3 MB and more.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use sa_wire::records::{
     GuidInfoRecord, LinearForwardingTableRecord, LinkRecord, NodeRecord, PKeyTableRecord,
@@ -30,8 +31,9 @@ pub struct Records {
     pub links: Vec<LinkRecord>,
     /// One for each switch.
     pub switches: Vec<SwitchInfoRecord>,
-    /// Forwarding tables by LID of the switch. Shape: blocks of 64 LIDs, ascending.
-    pub lfts: BTreeMap<u16, Vec<LinearForwardingTableRecord>>,
+    /// Forwarding tables by LID of the switch. Shape: blocks of 64 LIDs, ascending. Shared, since most of
+    /// them stay from one change to the next.
+    pub lfts: BTreeMap<u16, Arc<Vec<LinearForwardingTableRecord>>>,
     /// With QoS: of switches for each pair of input and output port, of other end ports one. Empty
     /// without.
     pub sl2vl: Vec<SlToVlRecord>,

@@ -49,7 +49,7 @@ impl SaFabric {
     fn blocks(&self, topology: &Topology, switch: SwitchIx) -> &[LinearForwardingTableRecord] {
         let port0 = topology.switch(switch).port0;
         let blocks = self.records.lfts.get(&topology.end_port(port0).lid.get());
-        blocks.map_or(&[], Vec::as_slice)
+        blocks.map_or(&[], |blocks| blocks.as_slice())
     }
 
     /// SL2VL tables between ports that have a cable, and of end ports. Empty without QoS.

@@ -22,6 +22,8 @@
 mod reopening;
 mod transport;
 
+use std::sync::{Arc, Mutex};
+
 use sa_port::umad::UmadClient;
 use sa_port::{
     AskError as PortAskError, ClientPort, Destination, Patience, PortError, Reply, ibsim,
@@ -29,6 +31,8 @@ use sa_port::{
 use sa_wire::umad::MAD_SIZE;
 use sa_wire::{Lid, Sl};
 use thiserror::Error;
+
+use crate::written::Written;
 
 pub use self::reopening::Reopening;
 pub use self::transport::{RETRIES, SaSource, SaTransport, TIMEOUT_MS, TransportError};
@@ -51,6 +55,12 @@ pub trait Ask: Send {
 
     /// Who is asked, for people: "the SA at LID 1". Part of notes and errors, never parsed.
     fn whom(&self) -> String;
+
+    /// What is overheard of the SM beside its answers, where that is possible now: a change then costs
+    /// no question ([`Written`]).
+    fn overheard(&self) -> Option<Arc<Mutex<Written>>> {
+        None
+    }
 }
 
 /// Why no reply came. Of text, not of causes: it goes into logs and into `/ready`, and three kinds

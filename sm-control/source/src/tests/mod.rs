@@ -3,3 +3,4 @@
 mod fake;
 mod flaws;
 mod whole;
+mod written;

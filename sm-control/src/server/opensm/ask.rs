@@ -6,9 +6,10 @@
 //! and the master elsewhere is asked on the wire.
 
 use core::sync::atomic::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use sa_source::written::Written;
 use sa_source::{Ask, AskError, Reopening, SaSource, SaTransport};
 use sa_wire::Lid;
 use sa_wire::umad::{MAD_SIZE, Slot};
@@ -74,5 +75,10 @@ impl Ask for SocketAsk {
         } else {
             self.wire.whom()
         }
+    }
+
+    /// Only of a master: what a standby hears is not what the master writes.
+    fn overheard(&self) -> Option<Arc<Mutex<Written>>> {
+        (self.is_here() && self.link.connected().is_some()).then(|| self.link.written())
     }
 }

@@ -14,10 +14,11 @@ use std::net::Shutdown;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use sa_source::written::{Counts, Standing, Word, Written};
 use sa_wire::umad::Slot;
 use split_protocol::{
     Carrier, Frame, HEADER_BYTES, MAD_BYTES, Packet, Reads, ReceiveError, Strange, VERSION, Welcome,
@@ -50,6 +51,8 @@ pub(in crate::server) struct Link {
     stopping: AtomicBool,
     /// Where the thread that judges listens.
     heard: Sender<Heard>,
+    /// The fabric as OpenSM's SMPs show it.
+    written: Arc<Mutex<Written>>,
 }
 
 /// What OpenSM's library says unasked. Bounded on its way: whoever is late looks at everything
@@ -113,6 +116,7 @@ impl Link {
             beat: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
             heard,
+            written: Arc::default(),
         };
         (link, receiver)
     }
@@ -298,6 +302,8 @@ impl Link {
             Frame::Busy => return Err(io::Error::other("another sapphired is connected").into()),
             other => return Err(strange(Strange::NoWelcome(other.name()))),
         };
+        // Before any of its words.
+        self.overheard().begin();
         let mut state = self.state();
         state.sessions += 1;
         state.session = Some(Session {
@@ -338,9 +344,40 @@ impl Link {
             // Whoever is to hear of changes has enough to do: it will look at everything.
             Frame::Report(packet) => drop(self.heard.try_send(Heard::Report(Box::new(packet)))),
             Frame::Programmed(_) => drop(self.heard.try_send(Heard::Programmed)),
+            Frame::Overheard(lost, words) => {
+                let words: Vec<Word> = words.iter().map(word).collect();
+                // What is new to us is a change, whether OpenSM wrote it or found it.
+                if self.overheard().hear(&words, lost) {
+                    drop(self.heard.try_send(Heard::Programmed));
+                }
+            }
             other => return Err(strange(Strange::Unasked(other.name()))),
         }
         Ok(())
+    }
+}
+
+/// What is overheard.
+impl Link {
+    /// To be read from, in place of OpenSM's SA.
+    pub(super) fn written(&self) -> Arc<Mutex<Written>> {
+        Arc::clone(&self.written)
+    }
+
+    /// What was heard before does not count any more.
+    pub(super) fn doubt(&self, why: &'static str) {
+        self.overheard().doubt(why);
+    }
+
+    /// How far it can stand for a reading, and what was heard so far.
+    pub(super) fn heard_so_far(&self) -> (Standing, Counts) {
+        let written = self.overheard();
+        (written.standing().clone(), written.counts())
+    }
+
+    fn overheard(&self) -> MutexGuard<'_, Written> {
+        // As for the state.
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -352,6 +389,22 @@ impl Link {
         }
         // Who judges must not sleep over it.
         drop(self.heard.try_send(Heard::Reads));
+    }
+}
+
+/// As the fabric is put together from.
+const fn word(word: &split_protocol::Word) -> Word {
+    let split_protocol::Word {
+        status,
+        head,
+        data,
+        path,
+    } = *word;
+    Word {
+        status,
+        head,
+        data,
+        path,
     }
 }
 

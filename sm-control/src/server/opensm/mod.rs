@@ -44,6 +44,7 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use sa_fastpath::stats::WorkerStats;
+use sa_source::written::{Counts, Standing};
 use tracing::error;
 
 use super::ServerError;
@@ -212,7 +213,21 @@ impl Beside {
             || "away".to_owned(),
             |opensm| format!("process {} on umad{}", opensm.pid, opensm.umad),
         );
-        vec![("opensm", opensm), ("standing", self.describe().to_owned())]
+        let overheard = match self.link.heard_so_far().0 {
+            Standing::Whole => "all since the last reading".to_owned(),
+            Standing::Reading => "the SA is being read".to_owned(),
+            Standing::Behind(why) => format!("in doubt: {why}"),
+        };
+        vec![
+            ("opensm", opensm),
+            ("standing", self.describe().to_owned()),
+            ("overheard", overheard),
+        ]
+    }
+
+    /// What was overheard of OpenSM's SMPs so far.
+    pub(super) fn overheard(&self) -> Counts {
+        self.link.heard_so_far().1
     }
 
     /// True when requests come here.

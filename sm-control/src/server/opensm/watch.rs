@@ -291,6 +291,8 @@ impl Watch {
                 // Before the change is told, so that who reads because of it counts.
                 let generation = self.mastership.generation();
                 self.shared.generation.store(generation, Ordering::SeqCst);
+                // Another SM may have written meanwhile, or this daemon has not heard all.
+                self.link.doubt(reason);
                 self.say(Change::Invalid(reason));
             }
         }

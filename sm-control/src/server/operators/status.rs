@@ -18,6 +18,7 @@ use sa_fastpath::stats::WorkerStats;
 use sa_local::agent::Counters;
 use sa_local::service::ServiceCounts;
 use sa_snapshot::{EpochId, Snapshot};
+use sa_source::written::Counts as Overheard;
 use thiserror::Error;
 
 use super::counts::{Counts, Event};
@@ -120,6 +121,8 @@ pub(in crate::server) struct SmFacts {
     pub(in crate::server) passive: Option<String>,
     /// Name and value, such as `("opensm", "MASTER")`.
     pub(in crate::server) facts: Vec<(&'static str, String)>,
+    /// What was overheard of an OpenSM beside this daemon.
+    pub(in crate::server) overheard: Option<Overheard>,
 }
 
 /// Why this daemon should be asked nothing now.

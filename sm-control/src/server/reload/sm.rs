@@ -88,6 +88,7 @@ impl Sm {
         status.stand(SmFacts {
             passive,
             facts: beside.facts(),
+            overheard: Some(beside.overheard()),
         });
     }
 }

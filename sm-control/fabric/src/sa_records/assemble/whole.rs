@@ -68,7 +68,8 @@ impl Builder {
     pub(super) fn tables_are_whole(&self, records: &Records) -> Result<(), Incomplete> {
         let cut = records.switches.iter().filter(|switch| {
             let blocks = records.lfts.get(&switch.lid.get());
-            let numbers = blocks.into_iter().flatten().map(|block| block.block.get());
+            let blocks = blocks.into_iter().flat_map(|blocks| blocks.iter());
+            let numbers = blocks.map(|block| block.block.get());
             // Block 0 is always there.
             !numbers.eq(0..=switch.linear_top.get() / LIDS_PER_BLOCK)
         });

@@ -11,6 +11,7 @@
 //! | `state` | `configuration_changed`, `state_stored_epoch`, `state_failing`, `state_failures` |
 //! | `write` | `rollback`, `control_requests`, `admin_connections_cut`, of a table; `log_suppressed` |
 //! | `readiness` | `ready`, `active`, `standing`, `rollback_held` |
+//! | `overheard` | beside an OpenSM: `overheard_words`, `overheard_lost`, `fabric_readings`, `tables_compared` |
 //! | `write` | in a shadow, of a table: `shadow_asked`, `shadow_answered`, `shadow_different` |
 //! | `snapshot` | its age, size and epoch, and what of the fabric is in it |
 //!
@@ -19,6 +20,7 @@
 use core::fmt;
 
 use sa_fastpath::publish::EpochId;
+use sa_source::written::Counts as Overheard;
 
 use super::page::{Page, number};
 use crate::logging;
@@ -37,6 +39,9 @@ pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
         logging::suppressed(),
     )?;
     readiness(status, page)?;
+    if let Some(counts) = status.sm_facts().overheard {
+        overheard(counts, page)?;
+    }
     if status.is_shadow {
         page.families(status.counts.families(Section::Shadow))?;
     }
@@ -118,6 +123,41 @@ fn readiness(status: &Status, page: &mut Page<'_>) -> fmt::Result {
         "rollback_held",
         "1 if a rollback holds back automatic reloads",
         status.rollback().held.is_some(),
+    )
+}
+
+/// What is known of an OpenSM's work without asking it.
+fn overheard(counts: Overheard, page: &mut Page<'_>) -> fmt::Result {
+    for (name, help, value) in [
+        (
+            "overheard_words",
+            "Answers to OpenSM's SMPs that were overheard",
+            counts.words,
+        ),
+        (
+            "overheard_lost",
+            "Of those, lost on their way here on this connection",
+            counts.lost,
+        ),
+    ] {
+        page.count(name, help, value)?;
+    }
+    let by = |name: &'static str, value: &str, count: u64| ([(name, value.to_owned())], count);
+    page.counter(
+        "fabric_readings",
+        "Readings of the fabric, from what was overheard or by asking OpenSM for everything",
+        [
+            by("from", "overheard", counts.taken),
+            by("from", "sa", counts.asked),
+        ],
+    )?;
+    page.counter(
+        "tables_compared",
+        "Forwarding tables that OpenSM was asked for and that were compared with those overheard",
+        [
+            by("result", "same", counts.compared),
+            by("result", "different", counts.differences),
+        ],
     )
 }
 

@@ -1,0 +1,133 @@
+//! From what an SA told to nodes, and from nodes to what an SA would tell.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use sa_fabric::sa_records::Records;
+use sa_wire::NodeType;
+use sa_wire::records::LinkRecord;
+
+use super::kinds::{NodeGuid, Read};
+use super::node::Node;
+
+/// The nodes of records, and the one that the SM is on, as the ports say.
+pub(super) fn nodes_of(records: &Records) -> (BTreeMap<NodeGuid, Node>, Option<NodeGuid>) {
+    let mut nodes: BTreeMap<NodeGuid, Node> = BTreeMap::new();
+    // By LID: the node, and its end port.
+    let mut ends: HashMap<u16, (NodeGuid, u8)> = HashMap::new();
+    for record in &records.nodes {
+        let [local_port, ..] = record.port_and_vendor.get().to_be_bytes();
+        let is_switch = record.node_type == NodeType::Switch as u8;
+        let port = if is_switch { 0 } else { local_port };
+        let guid = record.node_guid.get();
+        ends.insert(record.lid.get(), (guid, port));
+        nodes.entry(guid).or_default().read_end(port, *record);
+    }
+    fill(&mut nodes, &ends, records);
+    for link in &records.links {
+        let to = ends.get(&link.to_lid.get()).copied();
+        let from = ends.get(&link.from_lid.get()).copied();
+        if let (Some((from, _)), Some((to, _))) = (from, to)
+            && let Some(node) = nodes.get_mut(&from)
+        {
+            node.peers.insert(link.from_port, (to, link.to_port));
+        }
+    }
+    let named = records.ports.iter().map(|port| port.sm_lid.get());
+    let sm = named.filter_map(|lid| ends.get(&lid)).next();
+    let sm = sm.map(|(guid, _)| *guid);
+    (nodes, sm)
+}
+
+/// What nodes hold, each found by its LID.
+fn fill(
+    nodes: &mut BTreeMap<NodeGuid, Node>,
+    ends: &HashMap<u16, (NodeGuid, u8)>,
+    records: &Records,
+) {
+    let mut with = |lid: u16, take: &mut dyn FnMut(&mut Node, u8)| {
+        if let Some((guid, port)) = ends.get(&lid)
+            && let Some(node) = nodes.get_mut(guid)
+        {
+            take(node, *port);
+        }
+    };
+    // Ports first: LIDs of end ports are read off them.
+    for record in &records.ports {
+        with(record.lid.get(), &mut |node, _| node.read_port(*record));
+    }
+    for record in &records.switches {
+        with(record.lid.get(), &mut |node, _| node.read_switch(*record));
+    }
+    for (lid, blocks) in &records.lfts {
+        with(*lid, &mut |node, _| node.share_lft(blocks));
+    }
+    for record in &records.sl2vl {
+        with(record.lid.get(), &mut |node, _| node.fill_sl2vl(record));
+    }
+    for record in records.pkeys.iter().flatten() {
+        with(record.lid.get(), &mut |node, _| node.fill_pkeys(record));
+    }
+    for record in &records.guids {
+        with(record.lid.get(), &mut |node, port| {
+            node.read_guids(port, *record)
+        });
+    }
+}
+
+/// Drops nodes that no cable leads to from `sm`.
+pub(super) fn forget_unreachable(nodes: &mut BTreeMap<NodeGuid, Node>, sm: NodeGuid) {
+    let mut reached = BTreeSet::from([sm]);
+    let mut next = vec![sm];
+    while let Some(guid) = next.pop() {
+        for (_, (peer, _)) in cables(nodes, guid) {
+            if reached.insert(peer) {
+                next.push(peer);
+            }
+        }
+    }
+    if reached.len() < nodes.len() {
+        nodes.retain(|guid, _| reached.contains(guid));
+    }
+}
+
+/// Cables of a node, by its ports: those of which both ends say so and have a link.
+fn cables(nodes: &BTreeMap<NodeGuid, Node>, guid: NodeGuid) -> Vec<(u8, (NodeGuid, u8))> {
+    let Some(node) = nodes.get(&guid) else {
+        return Vec::new();
+    };
+    let is_whole = |(port, (peer, peer_port)): &(u8, (NodeGuid, u8))| {
+        let far = nodes.get(peer);
+        let is_up = node.is_up(*port) && far.is_some_and(|far| far.is_up(*peer_port));
+        is_up && far.and_then(|far| far.peers.get(peer_port)) == Some(&(guid, *port))
+    };
+    let own = node.peers.iter().map(|(port, peer)| (*port, *peer));
+    own.filter(is_whole).collect()
+}
+
+/// All records, in their order.
+pub(super) fn records_of(nodes: &BTreeMap<NodeGuid, Node>, read: Read) -> Records {
+    let mut records = Records {
+        qos: read.qos,
+        pkeys: read.pkeys.then(Vec::new),
+        ..Records::default()
+    };
+    for (guid, node) in nodes {
+        node.put_together(read, &mut records);
+        for (port, (peer, peer_port)) in cables(nodes, *guid) {
+            let lid = |node: &Node, port: u8| {
+                let end = if node.is_switch() { 0 } else { port };
+                node.lid(end).unwrap_or(0)
+            };
+            let to = nodes.get(&peer).map_or(0, |peer| lid(peer, peer_port));
+            records.links.push(LinkRecord {
+                from_lid: lid(node, port).into(),
+                from_port: port,
+                to_port: peer_port,
+                to_lid: to.into(),
+                padding: 0.into(),
+            });
+        }
+    }
+    records.sort();
+    records
+}
