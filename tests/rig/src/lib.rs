@@ -117,10 +117,31 @@ impl Fabric {
     /// Starts OpenSM on `node`, with `options` besides log and dumps, and waits for SUBNET UP.
     /// Its dumps (`opensm-lfts.dump` and so on) are in [`Fabric::dir`].
     pub fn opensm(&self, node: &str, options: &[&str]) -> io::Result<Process> {
+        self.up(self.preloaded(&program("opensm")?, node)?, options)
+    }
+
+    /// The same with `library` before the simulator's, so that it sees OpenSM's calls first, and with
+    /// these variables in its environment.
+    pub fn opensm_behind(
+        &self,
+        library: &Path,
+        node: &str,
+        options: &[&str],
+        variables: &[(&str, &Path)],
+    ) -> io::Result<Process> {
+        let mut command = self.preloaded(&program("opensm")?, node)?;
+        let simulators = preload_library().ok_or_else(|| not_found("libumad2sim.so"))?;
+        let both = format!("{} {}", library.display(), simulators.display());
+        command.env("LD_PRELOAD", both);
+        command.envs(variables.iter().copied());
+        self.up(command, options)
+    }
+
+    /// Runs OpenSM until it has set up the fabric.
+    fn up(&self, mut command: Command, options: &[&str]) -> io::Result<Process> {
         let log = self.dir().join("opensm.log");
         // A former run's line must not be taken for this one's.
         let _ = fs::remove_file(&log);
-        let mut command = self.preloaded(&program("opensm")?, node)?;
         command
             .args(["-e", "-d", "2", "-D", "0x43", "-f"])
             .arg(&log)

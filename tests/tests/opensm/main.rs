@@ -9,6 +9,7 @@ mod groups;
 mod ibdmchk;
 mod live_sa;
 mod multicast;
+mod overheard;
 mod partitions;
 mod paths;
 mod records;
