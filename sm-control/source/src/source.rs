@@ -43,8 +43,8 @@ pub struct SaReader {
     policies: Vec<Policy>,
     /// What was asked for when the SA was last read whole, and what is overheard was begun with that.
     begun: Option<Wants>,
-    /// The state of what was overheard that was no whole fabric.
-    refused: Option<u64>,
+    /// The state of what was overheard that was no whole fabric, and how often it was found so.
+    refused: Option<(u64, u32)>,
     /// The switch whose table was compared last.
     looked_at: u16,
 }
@@ -193,10 +193,10 @@ impl SaReader {
         };
         let fabric = match SaFabric::from_records(records, self.ask.whom()) {
             Ok(fabric) => fabric,
-            // Nothing was heard since the last time: the sweep is over, and this is no whole fabric.
-            Err(_) if self.refused == Some(version) => return self.begin(written, wants),
             Err(incomplete) => {
-                self.refused = Some(version);
+                if self.is_at_rest(version) {
+                    return self.begin(written, wants);
+                }
                 return Err(incomplete.into());
             }
         };
@@ -209,6 +209,15 @@ impl SaReader {
                     read again";
         let note = Remark::warning("heard-otherwise", text.to_owned());
         Ok(self.begin(written, wants)?.with_notes(vec![note]))
+    }
+
+    /// Whether nothing was heard for some readings of what is no whole fabric: then no sweep is under way
+    /// that would make it whole.
+    fn is_at_rest(&mut self, version: u64) -> bool {
+        let before = self.refused.filter(|(known, _)| *known == version);
+        let times = before.map_or(0, |(_, times)| times) + 1;
+        self.refused = Some((version, times));
+        times > SILENT_READINGS
     }
 
     /// Reads everything from the SA, and goes on from there with what is heard. Errors: as
@@ -299,6 +308,10 @@ fn agrees(
     }
     Ok(false)
 }
+
+/// Readings of a fabric that is not whole, and of which nothing more is heard, before the SA is asked. The
+/// daemon makes so many in some four seconds, in which an SM that computes routes is silent.
+const SILENT_READINGS: u32 = 4;
 
 /// Words are told within some milliseconds.
 const ON_THEIR_WAY: Duration = Duration::from_millis(100);

@@ -440,3 +440,43 @@ fn a_change_that_was_heard_costs_the_sa_no_question() {
     let counts = written.lock().unwrap().counts();
     assert_eq!((counts.asked, counts.differences), (2, 1));
 }
+
+#[test]
+fn a_fabric_that_stays_incomplete_is_read_and_one_under_way_is_not() {
+    let compiled = Site::tree().compiled();
+    let (records, sm) = tree();
+    let written = Arc::new(Mutex::new(Written::new()));
+    let ask = Overheard {
+        sa: Fake::of(&compiled),
+        written: Arc::clone(&written),
+        asked: Arc::default(),
+    };
+    let mut source = SaReader::new(Box::new(ask), 0, OnDifference::Refuse);
+    let mut sweep = Sweep::default();
+    let (words, found) = sweep.discovery(&records, sm);
+    written.lock().unwrap().hear(&words, 0);
+    let wants = Wants::default();
+    source.read(&wants).unwrap();
+    // A host that has lost its LID, as between discovery and setting.
+    let host = records
+        .nodes
+        .iter()
+        .rev()
+        .find(|it| it.node_type == 1)
+        .unwrap();
+    let route = &found[&host.lid.get()].route;
+    let mut port = *records.ports.iter().find(|it| it.lid == host.lid).unwrap();
+    port.base_lid = 0.into();
+    for asked in [1, 1, 1, 1] {
+        let word = sweep.word(route, PORT_INFO, 1, &port.as_bytes()[4..68]);
+        port.link_width_active ^= 1;
+        written.lock().unwrap().hear(&[word], 0);
+        source.read(&wants).unwrap_err();
+        assert_eq!(written.lock().unwrap().counts().asked, asked);
+    }
+    let mut silent = 1;
+    while source.read(&wants).is_err() {
+        silent += 1;
+    }
+    assert_eq!((silent, written.lock().unwrap().counts().asked), (4, 2));
+}
