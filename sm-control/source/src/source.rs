@@ -123,6 +123,12 @@ impl SaReader {
         })
     }
 
+    /// The next reading is of the SA itself, whatever was overheard: it answers otherwise than what was
+    /// read, or an operator asks for it.
+    pub const fn distrust(&mut self) {
+        self.begun = None;
+    }
+
     /// Takes a reading as what later ones are compared with: it has been put into service. Not
     /// called by [`Self::read`], so that a fabric that was refused counts as changed again.
     pub fn accept(&mut self, from_sa: Arc<SaFabric>) {
@@ -157,7 +163,11 @@ impl SaReader {
             let excess = self.policies.len().saturating_sub(POLICIES);
             self.policies.drain(..excess);
         }
-        compare_paths(&mut *self.ask, &parts.subnet, snapshot, &probes)
+        let differences = compare_paths(&mut *self.ask, &parts.subnet, snapshot, &probes)?;
+        if !differences.is_empty() {
+            self.distrust();
+        }
+        Ok(differences)
     }
 
     /// What it means if there are some.

@@ -228,6 +228,10 @@ impl Written {
 
     /// What is to be read from the SA before [`Self::records`] is whole. Empty most of the time.
     pub fn missing(&self) -> Vec<Missing> {
+        // What is in doubt is read whole.
+        if self.standing != Standing::Whole {
+            return Vec::new();
+        }
         let of = |node: &Node| node.missing(self.read);
         self.nodes.values().flat_map(of).collect()
     }

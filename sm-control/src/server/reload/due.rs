@@ -68,6 +68,15 @@ impl Cause {
     pub(super) const fn is_by_itself(self) -> bool {
         matches!(self, Self::Retry | Self::Regular)
     }
+
+    /// True where what is known of the fabric may be wrong: the SA answers otherwise, or an operator has
+    /// everything read again.
+    pub(super) const fn is_of_doubt(self) -> bool {
+        matches!(
+            self,
+            Self::Signal | Self::Order(_) | Self::Told(Change::Differs | Change::Agrees)
+        )
+    }
 }
 
 /// As logs, `sapphire status` and the metrics name it.

@@ -262,6 +262,9 @@ impl<'a> Loader<'a> {
         let read_at = self.schedule.begin();
         // Before the reading: what an OpenSM invalidates meanwhile must not count as read.
         let generation = self.sm.generation();
+        if due.cause.is_of_doubt() {
+            self.sources.distrust();
+        }
         let compiled = match self.compile(due) {
             Ok(compiled) => compiled,
             Err(error) => return self.failed(&error, due),

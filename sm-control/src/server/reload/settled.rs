@@ -108,6 +108,13 @@ impl Sources {
         }
     }
 
+    /// A running SA is to be read itself, not what was overheard of its SM.
+    pub(super) const fn distrust(&mut self) {
+        if let Some(source) = &mut self.live {
+            source.distrust();
+        }
+    }
+
     /// True where a running SA tells the fabric.
     pub(super) const fn are_told(&self) -> bool {
         self.live.is_some()
