@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -114,7 +114,7 @@ struct Shared {
 impl Ask for Socket {
     fn ask(&mut self, request: &[u8; MAD_SIZE]) -> Result<Vec<u8>, AskError> {
         let attribute = SaMad::from_bytes(request).attribute_id();
-        *self.asked.lock().unwrap().entry(attribute).or_default() += 1;
+        *lock(&self.asked).entry(attribute).or_default() += 1;
         let mut slot = Slot::EMPTY;
         slot.mad = *request;
         slot.header.lid = self.state.lid.into();
@@ -132,7 +132,7 @@ impl Ask for Socket {
         );
         for _ in 0..500 {
             self.waker.ask(&ping.mad)?;
-            if let Some(reply) = self.state.replies.lock().unwrap().remove(&number) {
+            if let Some(reply) = lock(&self.state.replies).remove(&number) {
                 return Ok(reply);
             }
             thread::sleep(Duration::from_millis(1));
@@ -154,11 +154,16 @@ impl Ask for Socket {
 }
 
 fn packet(slot: &Slot) -> Packet {
-    let (header, mad) = slot.as_bytes().split_at(HEADER_BYTES);
-    Packet {
-        header: *header.first_chunk().unwrap(),
-        mad: *mad.first_chunk().unwrap(),
-    }
+    let (mut header, mut mad) = ([0; HEADER_BYTES], [0; MAD_SIZE]);
+    let (front, back) = slot.as_bytes().split_at(HEADER_BYTES);
+    header.copy_from_slice(front);
+    mad.copy_from_slice(back);
+    Packet { header, mad }
+}
+
+/// A test that panics with it locked has failed already.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An OpenSM with the library, and what is overheard of it.
@@ -210,7 +215,7 @@ impl Bed {
     }
 
     fn written(&self) -> MutexGuard<'_, Written> {
-        self.written.lock().unwrap()
+        lock(&self.written)
     }
 
     fn counts(&self) -> Counts {
@@ -220,7 +225,7 @@ impl Bed {
     /// Compiles what the reader reads, with sampled paths compared with OpenSM's. Questions that this
     /// took, by attribute, without those for paths.
     fn compile(&mut self) -> Result<BTreeMap<AttributeId, usize>> {
-        self.asked.lock().unwrap().clear();
+        lock(&self.asked).clear();
         let reader = &mut self.reader;
         let stamp = Stamp::default();
         let compared = compile_from_sa(&self.inputs, reader, When::Always, stamp, None)?;
@@ -228,7 +233,7 @@ impl Bed {
         compared.publishable()?;
         let read = compared.compiled.from_sa.context("what was read")?;
         self.reader.accept(read);
-        let mut asked = self.asked.lock().unwrap().clone();
+        let mut asked = lock(&self.asked).clone();
         asked.remove(&AttributeId::PATH_RECORD);
         Ok(asked)
     }
@@ -361,10 +366,10 @@ fn listen(socket: &Path) -> Result<Arc<Shared>> {
             match frame {
                 Frame::Overheard(lost, words) => {
                     let words: Vec<Word> = words.iter().map(word).collect();
-                    heard.written.lock().unwrap().hear(&words, lost);
+                    lock(&heard.written).hear(&words, lost);
                 }
                 Frame::Reply(number, reply) => {
-                    heard.replies.lock().unwrap().insert(number, reply);
+                    lock(&heard.replies).insert(number, reply);
                 }
                 _ => {}
             }
