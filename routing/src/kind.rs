@@ -26,6 +26,12 @@ pub enum EngineKind {
     /// Shortest balanced paths in any fabric, free of deadlock by VLs.
     /// The SL of a path says which; the policy gives none. See [`crate::engine::dfsssp_nue`].
     DfssspNue,
+    /// Up and then down: any fabric, without deadlock on one VL.
+    /// See [`crate::engine::updn`].
+    UpDown,
+    /// Fat trees; others are refused.
+    /// See [`crate::engine::ftree`].
+    FatTree,
     /// Tables that something else made.
     /// For answering what switches do, whoever programmed them. See [`crate::engine::files`].
     Files,
@@ -38,11 +44,13 @@ pub struct UnknownEngine(pub String);
 
 impl EngineKind {
     /// Every engine, in the order in which messages list them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Torus2Qos,
         Self::TorusProved,
         Self::MinHop,
         Self::DfssspNue,
+        Self::UpDown,
+        Self::FatTree,
         Self::Files,
     ];
 
@@ -53,6 +61,8 @@ impl EngineKind {
             Self::TorusProved => "torus-proved",
             Self::MinHop => "minhop",
             Self::DfssspNue => "dfsssp-nue",
+            Self::UpDown => "updn",
+            Self::FatTree => "ftree",
             Self::Files => "files",
         }
     }

@@ -177,6 +177,8 @@ pub struct RoutingSection {
     pub engine: Option<EngineKind>,
     /// `torus-2QoS.conf`.
     pub torus_conf: Option<PathBuf>,
+    /// Roots of `updn` and `ftree`, a node GUID a line.
+    pub root_guids: Option<PathBuf>,
     /// Publish although wired pairs have no path. Else such a fabric is refused, and the snapshot
     /// in service stays.
     #[serde(default)]
@@ -293,6 +295,7 @@ impl Config {
             fabric.prefix_routes.as_mut(),
             fabric.aliases.as_mut(),
             self.routing.torus_conf.as_mut(),
+            self.routing.root_guids.as_mut(),
             self.policy.file.as_mut(),
             self.policy.ulp_names.as_mut(),
             self.partitions.file.as_mut(),

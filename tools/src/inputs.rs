@@ -50,6 +50,10 @@ pub(crate) struct SiteArgs {
     /// there is one]
     #[arg(long, requires = "fabric", value_name = "FILE")]
     torus_conf: Option<PathBuf>,
+    /// Roots of updn and ftree, a node GUID of a switch a line [default: root_guid_file of
+    /// opensm.conf, where that is a relative path; else they are found]
+    #[arg(long, requires = "fabric", value_name = "FILE")]
+    root_guids: Option<PathBuf>,
     /// Take LIDs from this opensm-subnet.lst instead of assigning them
     #[arg(long, requires = "fabric", value_name = "FILE")]
     lids: Option<PathBuf>,
@@ -249,6 +253,7 @@ impl SiteArgs {
             lmc: self.lmc.and_then(|lmc| Lmc::new(lmc).ok()),
             sm_node: self.sm_node.clone(),
             torus_conf: self.torus_conf.clone(),
+            root_guids: self.root_guids.clone(),
             partitions: self.partitions.clone(),
             opensm_conf: self.opensm_conf.clone(),
             prefix_routes: self.prefix_routes.clone(),

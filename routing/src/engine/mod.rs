@@ -16,16 +16,23 @@
 //! | `torus-proved` | torus-2QoS.conf | by search in an acyclic graph, and proved | starts anew |
 //! | `minhop` | nothing | on trees | starts anew |
 //! | `dfsssp-nue` | nothing | by layers of VLs, and proved | keeps what is left |
+//! | `updn` | roots, or nothing | by its rule, and proved | keeps most tables |
+//! | `ftree` | roots, or nothing | by its rule, and proved | keeps most tables |
 //! | `files` | tables | as what made them | takes the new ones |
 //!
 //! "Proved" is always said by [`crate::proof`] about the finished tables, never by the engine.
 
 pub mod dfsssp_nue;
 pub mod files;
+pub mod ftree;
 pub mod minhop;
 mod order;
 pub mod torus;
 pub mod torus_proved;
+pub mod updn;
+mod updown;
+
+use sa_wire::Guid;
 
 use self::torus::TorusConfig;
 use crate::error::{Reason, Refusal};
@@ -64,6 +71,8 @@ pub enum Needs {
     Nothing,
     /// A `torus-2QoS.conf`, read by [`TorusConfig::parse`].
     TorusConf,
+    /// The roots of a tree, where they are named.
+    Roots,
     /// The tables of all switches.
     Tables,
 }
@@ -75,6 +84,8 @@ pub enum EngineInput<'a> {
     Nothing,
     /// For [`Needs::TorusConf`]: size, seeds and datelines of the torus.
     TorusConf(&'a TorusConfig),
+    /// For [`Needs::Roots`]: node GUIDs of switches; empty, and the engine finds them.
+    Roots(&'a [Guid]),
     /// For [`Needs::Tables`], see [`files::route`].
     Tables {
         /// Shape: by switch index, then by LID.
@@ -94,8 +105,8 @@ pub struct Request<'a> {
     pub qos: Qos,
     /// As [`Engine::needs`] asks for.
     pub input: EngineInput<'a>,
-    /// The last routes that an engine made. They save work and change no result, but with dfsssp-nue, which
-    /// keeps the ways that are left.
+    /// The last routes that an engine made. They save work; of torus-2QoS they change no result. Engines
+    /// that keep what is left of them say so: dfsssp-nue, updn, ftree.
     /// Of any fabric and any engine; one that cannot use them starts anew.
     pub before: Option<Before<'a>>,
 }
@@ -117,6 +128,8 @@ pub fn by_kind(kind: EngineKind) -> &'static dyn Engine {
         EngineKind::TorusProved => &torus_proved::TorusProved,
         EngineKind::MinHop => &minhop::MinHop,
         EngineKind::DfssspNue => &dfsssp_nue::DfssspNue,
+        EngineKind::UpDown => &updn::UpDown,
+        EngineKind::FatTree => &ftree::FatTree,
         EngineKind::Files => &files::Files,
     }
 }

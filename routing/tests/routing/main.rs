@@ -16,3 +16,4 @@ mod survivors;
 mod torus_proved;
 mod torus_proved_tables;
 mod torus_refusals;
+mod up_down;

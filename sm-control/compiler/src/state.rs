@@ -87,6 +87,8 @@ pub enum Given {
         /// The file.
         path: PathBuf,
     },
+    /// Roots by node GUID; none where they are to be found.
+    Roots(Vec<Guid>),
     /// Tables that were dumped.
     Tables {
         /// By switch of the subnet, then by LID; an empty table for a switch without one.

@@ -29,6 +29,7 @@ impl Config {
             lmc: fabric.lmc.and_then(|lmc| Lmc::new(lmc).ok()),
             sm_node: fabric.sm_node.clone(),
             torus_conf: routing.torus_conf.clone(),
+            root_guids: routing.root_guids.clone(),
             policy: self.policy.file.clone(),
             dialect: self.policy.dialect,
             reading: self.policy.reading(),
@@ -66,6 +67,7 @@ impl Config {
             &fabric.opensm_conf,
             &fabric.prefix_routes,
             &self.partitions.file,
+            &routing.root_guids,
         ];
         let files = files.into_iter().flatten().cloned();
         // It is used where it lies there and none is named.

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use routing::EngineKind;
+use routing::engine::Needs;
 use sa_source::{
     Ask, OnDifference, RETRIES, Reopening, SaReader, SaSource, SaTransport, TIMEOUT_MS,
 };
@@ -100,7 +101,7 @@ impl Config {
     pub(super) fn can_ask(&self) -> Result<(), SourceContradiction> {
         let own_paths = self.routing.engine.filter(|engine| {
             let engine = routing::engine::by_kind(*engine);
-            engine.needs() == routing::engine::Needs::Nothing
+            matches!(engine.needs(), Needs::Nothing | Needs::Roots)
         });
         match (self.fabric.source, self.sa_source()) {
             (Source::Sa, None) => Err(SourceContradiction::NoPort),

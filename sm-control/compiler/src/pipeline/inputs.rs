@@ -33,6 +33,8 @@ pub struct Inputs {
     pub sm_node: Option<String>,
     /// `torus-2QoS.conf`, where it is named; see [`Self::torus_conf`].
     pub torus_conf: Option<PathBuf>,
+    /// File of the roots of `updn` and `ftree`; else what `opensm_conf` names beside itself.
+    pub root_guids: Option<PathBuf>,
     /// QoS policy.
     pub policy: Option<PathBuf>,
     /// Dialect of the policy, by default detected.

@@ -160,6 +160,7 @@ pub(super) fn by_engine(
     let input = match given {
         Given::Nothing => EngineInput::Nothing,
         Given::TorusConf { config, .. } => EngineInput::TorusConf(config),
+        Given::Roots(roots) => EngineInput::Roots(roots),
         Given::Tables { lfts, sl2vl } => EngineInput::Tables { lfts, sl2vl },
         Given::HeldTables => return programmed::as_read(sources, topology),
     };

@@ -13,6 +13,7 @@
 //! | `opensm-torus.dump` | [`torus`] | switches by coordinates | yes | yes |
 //! | `mcgroups.txt` | [`mcgroups`] | groups and members | yes | no |
 //! | `opensm.mcfdbs` | [`mcfdbs`] | multicast tables | yes | yes |
+//! | `root_guid_file` | [`roots`] | top switches | yes | no |
 //!
 //! Writers take plain values and closures, and write switches and ports in the order given, which
 //! for OpenSM is the order of [`Guid::map_order`](sa_wire::Guid::map_order). Tables are asked for
@@ -30,6 +31,7 @@ pub mod mcfdbs;
 pub mod mcgroups;
 pub mod net;
 pub mod psl;
+pub mod roots;
 pub mod sl2vl;
 pub mod slvl;
 pub mod subnet_lst;

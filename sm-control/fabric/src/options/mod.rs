@@ -70,6 +70,8 @@ pub struct OpenSmOptions {
     pub transaction_timeout: u32,
     /// `torus_config`.
     pub torus_config: Option<String>,
+    /// `root_guid_file`.
+    pub root_guid_file: Option<String>,
     /// `partition_config_file`.
     pub partition_config_file: Option<String>,
     /// `qos_policy_file`.
@@ -138,6 +140,7 @@ impl Default for OpenSmOptions {
             max_op_vls: 5,
             transaction_timeout: 200,
             torus_config: None,
+            root_guid_file: None,
             partition_config_file: None,
             qos_policy_file: None,
             prefix_routes_file: None,
@@ -226,6 +229,7 @@ impl OpenSmOptions {
                 self.transaction_timeout = value.within("transaction_timeout", 0..=0xffff_ffff)?;
             }
             "torus_config" => self.torus_config = value.text()?,
+            "root_guid_file" => self.root_guid_file = value.text()?,
             "partition_config_file" => self.partition_config_file = value.text()?,
             "qos_policy_file" => self.qos_policy_file = value.text()?,
             "prefix_routes_file" => self.prefix_routes_file = value.text()?,

@@ -5,7 +5,7 @@
 //! begins to depend on moves from here to `OpenSmOptions`.
 
 /// Sorted. Source: OpenSM 3.3.23 and 3.3.24, `opensm.8` and `opensm -c`.
-pub(super) const NOT_USED: [&str; 110] = [
+pub(super) const NOT_USED: [&str; 109] = [
     "accum_log_file",
     "avoid_throttled_links",
     "babbling_port_policy",
@@ -100,7 +100,6 @@ pub(super) const NOT_USED: [&str; 110] = [
     "port_search_ordering_file",
     "port_shifting",
     "quasi_ftree_indexing",
-    "root_guid_file",
     "sa_db_dump",
     "sa_db_file",
     "scatter_ports",

@@ -17,7 +17,7 @@ use sa_fabric::subnet::Subnet;
 use sa_text::Remark;
 
 use super::reader::{Reader, or_mistaken};
-use super::{OptionsProblem, ReadProblem, tables};
+use super::{OptionsProblem, ReadProblem, roots, tables};
 use crate::pipeline::Inputs;
 use crate::state::{Given, Routing};
 
@@ -52,11 +52,12 @@ pub(super) fn read(
         Needs::Tables if is_from_sa => Given::HeldTables,
         Needs::Tables => given_tables(subnet, dumps)?,
         // A running fabric has its routes; made-up ones would be answers that no switch follows.
-        Needs::Nothing if is_from_sa => {
+        Needs::Nothing | Needs::Roots if is_from_sa => {
             let engine = engine.name();
             return Err(OptionsProblem::EngineForSa { engine }.into());
         }
         Needs::Nothing => Given::Nothing,
+        Needs::Roots => Given::Roots(roots::read(reader, inputs, options)?),
     };
     Ok(Routing { engine, given })
 }

@@ -35,6 +35,7 @@ mod policy;
 mod prefix_routes;
 mod problem;
 mod reader;
+mod roots;
 mod tables;
 
 use sa_fabric::options::OpenSmOptions;
