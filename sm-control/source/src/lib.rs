@@ -40,6 +40,7 @@
 mod client;
 pub mod compare;
 mod compile;
+mod kept;
 mod options;
 mod paths;
 mod probes;

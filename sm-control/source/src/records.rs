@@ -31,6 +31,7 @@ use sa_wire::records::{
 use sa_wire::sa::AttributeId;
 use zerocopy::IntoBytes;
 
+use super::kept::{PORT_STATE_CHANGE, holds_alias, without_counters};
 use super::query::{Querier, Record, Wanted};
 use super::{AskError, SaReadError, Wants};
 
@@ -122,21 +123,6 @@ fn ports(querier: &mut Querier<'_>) -> Result<Vec<PortInfoRecord>, SaReadError> 
         *port = without_counters(*port);
     }
     Ok(ports)
-}
-
-/// A PortInfo without what a port counts and what is secret.
-pub(super) fn without_counters(port: PortInfoRecord) -> PortInfoRecord {
-    PortInfoRecord {
-        options: 0,
-        m_key: 0.into(),
-        diag_code: 0.into(),
-        m_key_violations: 0.into(),
-        p_key_violations: 0.into(),
-        q_key_violations: 0.into(),
-        link_round_trip_latency: 0.into(),
-        max_credit_hint: 0.into(),
-        ..port
-    }
 }
 
 /// The forwarding table of a switch. Shape: ascending blocks of 64 LIDs; whether one is missing is
@@ -254,12 +240,3 @@ fn guids(querier: &mut Querier<'_>) -> Result<Vec<GuidInfoRecord>, SaReadError> 
     };
     Ok(all.into_iter().filter(holds_alias).collect())
 }
-
-/// Whether a block holds more than the port's own GUID, which is the first of block 0.
-pub(super) fn holds_alias(block: &GuidInfoRecord) -> bool {
-    let own = usize::from(block.block == 0);
-    block.guids.iter().skip(own).any(|guid| guid.get() != 0)
-}
-
-/// SwitchInfo: PortStateChange, beside LifeTimeValue in one byte.
-pub(super) const PORT_STATE_CHANGE: u8 = 1 << 2;

@@ -8,7 +8,7 @@ use sa_wire::records::{
 };
 
 use super::Node;
-use crate::records::holds_alias;
+use crate::kept::holds_alias;
 use crate::written::kinds::{Missing, Read};
 
 impl Node {

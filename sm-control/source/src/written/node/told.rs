@@ -11,7 +11,7 @@ use zerocopy::{FromZeros, IntoBytes};
 use super::heard::{Effect, Heard};
 use super::lft::Lft;
 use super::{DOWN, Node};
-use crate::records::{PORT_STATE_CHANGE, without_counters};
+use crate::kept::{PORT_STATE_CHANGE, without_counters};
 use crate::written::word::{NodeInfo, Told, attribute};
 
 /// PortInfo and SwitchInfo begin behind this many bytes of their records.
