@@ -1,5 +1,5 @@
 //! What it costs to route a torus and to prove the result: forwarding tables, SL2VL tables, credit
-//! loops, reachability, path classes. No files, no snapshot.
+//! loops, reachability, path classes. No files, no snapshot. Then any other shape by dfsssp-nue.
 //!
 //! Healthy tori with one host per switch and single cables; `16x16x16` is the size at which
 //! OpenSM 3.3.23 takes half a minute.
@@ -19,10 +19,10 @@ use std::time::Duration;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, criterion_group, criterion_main};
 use routing::engine::Before;
-use routing::engine::{torus, torus_proved};
+use routing::engine::{dfsssp_nue, torus, torus_proved};
 use routing::paths::classes;
 use routing::proof::{DependencyGraph, PathSls, reachability};
-use routing::{Qos, Routes, Topology, TorusConfig};
+use routing::{Peer, Qos, Routes, SwitchIx, Topology, TorusConfig};
 use sa_fabric::damage::Failed;
 use sa_fabric::formats::net;
 use sa_fabric::generate::{self, TorusSpec};
@@ -143,11 +143,54 @@ fn reroute(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Shapes that are no torus: about 1,000 switches with 10,000 hosts, and a fat tree of 3,920 with 43,904; from nothing and
+/// after the loss of a cable.
+fn any_shape(criterion: &mut Criterion) {
+    let mut group = group(criterion, "dfsssp-nue");
+    for name in [
+        "dragonfly-plus:16x16x20x2",
+        "dragonfly:16x8x4",
+        "random:1000x24x10",
+        "fat-tree:32",
+        "fat-tree:56",
+    ] {
+        let plan = generate::named(name).expect("numbers that fit");
+        let plan = plan.expect("a shape");
+        let mut fabric = net::parse(plan.net().as_bytes()).expect("a net file");
+        fabric.assume(Assumed::IBSIM);
+        let subnet = Subnet::new(fabric, &SubnetOptions::default()).expect("a subnet");
+        let topology = subnet.topology(&options());
+        let id = BenchmarkId::new("full", name);
+        let full = || dfsssp_nue::route(&topology, Qos::On, None);
+        group.bench_function(id, |bencher| bencher.iter_with_large_drop(full));
+        let (routes, damaged) = (full(), without_cable(&subnet));
+        let before = Before {
+            topology: &topology,
+            routes: &routes,
+        };
+        let id = BenchmarkId::new("cable, from before", name);
+        let again = || dfsssp_nue::route(&damaged, Qos::On, Some(before));
+        group.bench_function(id, |bencher| bencher.iter_with_large_drop(again));
+    }
+    group.finish();
+}
+
+/// The same without the last cable of the first switch, which leads to another one.
+fn without_cable(subnet: &Subnet) -> Topology {
+    let mut topology = subnet.topology(&options());
+    let switch = SwitchIx(0);
+    let (port, far, far_port) = topology.cables(switch).last().expect("a cable");
+    for (end, number) in [(switch, port), (far, far_port)] {
+        topology.switches[end.index()].ports[usize::from(number)].peer = Peer::Nothing;
+    }
+    topology
+}
+
 /// Every table that is programmed: from each port and port 0 to each port in use.
 fn sl2vl_tables(topology: &Topology, routes: &Routes) {
     for switch in topology.switch_ixs() {
         let ports = (0..=u8::MAX).zip(&topology.switch(switch).ports);
-        let used = ports.filter(|(_, port)| port.peer != routing::Peer::Nothing);
+        let used = ports.filter(|(_, port)| port.peer != Peer::Nothing);
         for (output, _) in used {
             for (input, _) in (0..=u8::MAX).zip(&topology.switch(switch).ports) {
                 black_box(routes.sl2vl(switch, input, output));
@@ -199,5 +242,5 @@ fn group<'c>(criterion: &'c mut Criterion, name: &str) -> BenchmarkGroup<'c, Wal
     group
 }
 
-criterion_group!(benches, route, reroute, proof);
+criterion_group!(benches, route, reroute, proof, any_shape);
 criterion_main!(benches);

@@ -4,6 +4,7 @@
 //! Each test says on standard error why it does nothing where the simulator is not installed.
 
 mod aliases;
+mod any_fabric;
 mod generated;
 mod groups;
 mod ibdmchk;

@@ -34,6 +34,8 @@ enum Turn {
 pub(super) struct Layer {
     turns: Vec<Turn>,
     order: Order,
+    /// Turns that do not agree with the order are not asked for.
+    is_rigid: bool,
     /// Turns that changed since the last [`Layer::keep`].
     tried: Vec<u32>,
     search: Search,
@@ -71,6 +73,7 @@ impl Layer {
         Self {
             turns: vec![Turn::Free; graph.turns()],
             order: Order::new(&nodes),
+            is_rigid: false,
             tried: Vec::new(),
             search: Search {
                 found: vec![Side::Neither; graph.channels() + 1],
@@ -79,10 +82,19 @@ impl Layer {
         }
     }
 
-    /// Whether a turn is known to close a cycle.
+    /// Whether only turns count as open that agree with the order as it is: no search is made for these.
+    pub(super) const fn set_rigid(&mut self, is_rigid: bool) {
+        self.is_rigid = is_rigid;
+    }
+
+    /// Whether a turn is known to close a cycle, or, in a rigid layer, not known to close none.
     #[inline]
     pub(super) fn is_blocked(&self, graph: &Graph, into: Channel, out: Channel) -> bool {
-        self.turns[graph.turn(into, out)] == Turn::Blocked
+        match self.turns[graph.turn(into, out)] {
+            Turn::Used => false,
+            Turn::Blocked => true,
+            Turn::Free => self.is_rigid && self.order.label(into) >= self.order.label(out),
+        }
     }
 
     /// Uses a turn, unless it closes a cycle.

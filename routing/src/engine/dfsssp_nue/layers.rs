@@ -27,6 +27,8 @@ struct Layers<'a> {
     /// The order that every layer begins with.
     order: Vec<Channel>,
     layers: Vec<Layer>,
+    /// The layer that took the last switch without hosts: the first one for the next.
+    last: usize,
     /// Turns of a pair, while it is looked at.
     turns: Vec<(Channel, Channel)>,
 }
@@ -76,6 +78,7 @@ impl<'a> Layers<'a> {
             most: usize::from(most),
             // Something for pairs that need none: there is always a layer 0.
             layers: vec![Layer::new(graph, &order)],
+            last: 0,
             order,
             turns: Vec::new(),
         }
@@ -121,11 +124,17 @@ impl<'a> Layers<'a> {
         to: u32,
         slots: &mut [u8],
     ) -> Option<u8> {
-        let found = self.search_until(search, loads, to, slots, false);
-        if found.is_some() {
-            return found;
+        // Mostly there are ways that agree with the order of a layer, for which no cycle is looked for.
+        for is_rigid in [true, false] {
+            let layers = &mut self.layers;
+            layers.iter_mut().for_each(|it| it.set_rigid(is_rigid));
+            let found = self.search_until(search, loads, to, slots, false);
+            if found.is_some() {
+                return found;
+            }
         }
         if self.grow().is_some() {
+            self.last = self.layers.len() - 1;
             return self.search_until(search, loads, to, slots, false);
         }
         let found = self.search_until(search, loads, to, slots, true)?;
@@ -133,7 +142,8 @@ impl<'a> Layers<'a> {
         Some(found)
     }
 
-    /// Searches layer after layer, until one reaches everybody, or at least all switches with hosts.
+    /// Searches layer after layer, until one reaches everybody, or at least all switches with hosts. Begins with
+    /// the one that took the last switch: those before it are full, mostly.
     fn search_until(
         &mut self,
         search: &mut Search,
@@ -144,12 +154,15 @@ impl<'a> Layers<'a> {
     ) -> Option<u8> {
         let graph = self.graph;
         let may_lack = |switch: u32| is_enough_for_hosts && !graph.has_hosts(switch);
-        for (number, layer) in (0..).zip(&mut self.layers) {
+        let count = self.layers.len();
+        for number in (self.last..count).chain(0..self.last) {
+            let layer = &mut self.layers[number];
             slots.fill(NO_SLOT);
             search.run(graph, layer, loads, to, slots);
             if search.unreached(to).all(may_lack) {
                 layer.keep();
-                return Some(number);
+                self.last = number;
+                return u8::try_from(number).ok();
             }
             layer.undo();
         }

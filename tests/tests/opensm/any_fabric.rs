@@ -1,0 +1,102 @@
+//! dfsssp-nue beside OpenSM's dfsssp and nue on the same fabrics with the same LIDs: nobody is lost, hosts close no
+//! loop, and neither the fullest link nor random permutations are worse than under the better of the two.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use sa_rig::Fabric;
+use sa_tests::cli::sapphire_in;
+use serde_json::Value;
+
+/// What is made, and how many times as many paths as OpenSM's the fullest link may have: ways are the lightest as a whole,
+/// which on a damaged tree leaves one link fuller, while hosts get more.
+const FABRICS: [(&str, f64); 6] = [
+    ("dragonfly --switches 4 --hosts 2 --global 1", 1.0),
+    ("hyperx 3 3 --hosts 2", 1.0),
+    ("random --switches 16 --degree 4 --hosts 2 --seed 3", 1.0),
+    ("torus 5 5 1 --hosts 1", 1.0),
+    ("fat-tree --radix 6 --rm-link L0_0:4", 1.2),
+    (
+        "dragonfly-plus --leaves 2 --spines 2 --hosts 2 --global 1",
+        1.0,
+    ),
+];
+
+#[test]
+fn any_fabric_is_routed_no_worse_than_by_opensm() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        eprintln!("skipped: {why}");
+        return Ok(());
+    }
+    for (shape, slack) in FABRICS {
+        compare(shape, slack).with_context(|| shape.to_owned())?;
+    }
+    Ok(())
+}
+
+fn compare(shape: &str, slack: f64) -> Result<()> {
+    let mut theirs = Vec::new();
+    let mut ours = Value::Null;
+    for engine in ["dfsssp", "nue"] {
+        let fabric = routed_by_opensm(shape, engine)?;
+        theirs.push(figures(fabric.dir(), ".", "files")?);
+        // The list has the LIDs that OpenSM gave.
+        ours = figures(fabric.dir(), "opensm-subnet.lst", "dfsssp-nue")?;
+    }
+    let figure = |of: &Value, name: &str| of["quality"][name].as_f64().context("a figure");
+    for theirs in theirs {
+        println!(
+            "{shape}: theirs {} ours {}",
+            theirs["quality"], ours["quality"]
+        );
+        let most = "paths_most";
+        ensure!(
+            figure(&ours, most)? <= slack * figure(&theirs, most)?,
+            "{most}"
+        );
+        let mean = "bandwidth_mean";
+        // Draws are the same for both.
+        ensure!(
+            figure(&ours, mean)? >= figure(&theirs, mean)? - 0.01,
+            "{mean}"
+        );
+    }
+    ensure!(ours["credit_loop"] == false, "{}", ours["credit_loop"]);
+    ensure!(ours["pairs_lost"] == 0, "{}", ours["pairs_lost"]);
+    Ok(())
+}
+
+/// A fabric that OpenSM has routed and left.
+fn routed_by_opensm(shape: &str, engine: &str) -> Result<Fabric> {
+    let directory = tempfile::tempdir()?;
+    let mut arguments = vec!["fabric"];
+    arguments.extend(shape.split(' '));
+    arguments.extend(["-o", "made"]);
+    let made = sapphire_in(directory.path(), &arguments)?;
+    let said = String::from_utf8_lossy(&made.stderr).into_owned();
+    ensure!(made.status.success(), "{said}");
+    let net = fs::read_to_string(directory.path().join("made/net"))?;
+    let host = net.split('"').find(|name| name.starts_with('H'));
+    let fabric = Fabric::start(&net)?;
+    let engine = format!("{engine},no_fallback");
+    fabric.configure(host.context("no host")?, &["-Q", "-R", &engine])?;
+    Ok(fabric)
+}
+
+/// What `sapphire route --quality` says of a fabric.
+fn figures(directory: &Path, fabric: &str, engine: &str) -> Result<Value> {
+    let line = [
+        "route",
+        "--fabric",
+        fabric,
+        "--engine",
+        engine,
+        "--quality=200",
+        "--json",
+    ];
+    let output = sapphire_in(directory, &line)?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(output.status.success(), "{engine}: {said}");
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
