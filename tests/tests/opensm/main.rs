@@ -17,3 +17,4 @@ mod records;
 mod services;
 mod statuses;
 mod torus;
+mod tree_engines;
