@@ -34,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 pub mod export;
+pub mod heard_sls;
 pub mod lint;
 pub mod off_subnet;
 pub mod path_json;

@@ -27,6 +27,7 @@ use std::sync::Arc;
 use policy::{Partitions, Policy, PortFacts};
 use routing::proof::Proven;
 use routing::{EngineKind, GivenSl2Vl, Qos, Refusal, Routes, Topology, TorusConfig};
+use sa_fabric::formats::psl;
 use sa_fabric::options::OpenSmOptions;
 use sa_fabric::sa_records::SaFabric;
 use sa_fabric::subnet::Subnet;
@@ -34,6 +35,7 @@ use sa_snapshot::model::RateCaps;
 use sa_text::Remark;
 use sa_wire::Guid;
 
+use crate::heard_sls::HeardSls;
 use crate::off_subnet::OffSubnet;
 
 /// Everything read and parsed; LIDs are assigned.
@@ -58,6 +60,8 @@ pub struct Sources {
     pub apply_setup: bool,
     /// What a running SA told, where the fabric comes from one.
     pub from_sa: Option<Arc<SaFabric>>,
+    /// SLs that it was heard to give to pairs of ports.
+    pub heard_sls: Option<Arc<HeardSls>>,
     /// One line per input: role, name, digest. Stands in the snapshot.
     pub provenance: Vec<String>,
     /// What an operator should know, in the order of reading.
@@ -95,6 +99,8 @@ pub enum Given {
         lfts: Vec<Vec<u8>>,
         /// SL2VL tables, where there are any.
         sl2vl: GivenSl2Vl,
+        /// The SLs of paths that were recorded beside them.
+        psl: Option<Vec<psl::Entry>>,
     },
     /// The tables that the switches hold, by the records of a running SA.
     HeldTables,
@@ -151,6 +157,11 @@ pub struct FabricState {
 }
 
 impl FabricState {
+    /// True where another SM made the tables, and nothing of them says which SLs paths have.
+    pub fn has_tables_without_sls(&self) -> bool {
+        self.routes.engine() == EngineKind::Files && self.routes.torus().is_none()
+    }
+
     /// Whether the subnet uses QoS.
     pub const fn qos(&self) -> Qos {
         if self.options.qos { Qos::On } else { Qos::Off }

@@ -10,6 +10,8 @@
 //! in service. Else a snapshot that was refused once would look unchanged at the next poll and
 //! never be tried again.
 
+use std::sync::Arc;
+
 use sa_compiler::pipeline::options;
 use sa_compiler::pipeline::{Compiled, Inputs, PipelineError, Stamp, compile_after};
 use sa_compiler::state::FabricState;
@@ -111,11 +113,16 @@ pub fn compile_from_sa(
     };
     // The rest of the pipeline then takes nodes, tables and P_Keys from it, and never looks at
     // `inputs.fabric`.
-    let inputs = Inputs {
+    let mut inputs = Inputs {
         from_sa: Some(from_sa),
         ..inputs.clone()
     };
     let mut compiled = compile_after(&inputs, stamp, before)?;
+    // Tables do not say who gives SLs. Where it is the SM's engine all is compiled with its SLs.
+    if let Some(heard) = source.heard_sls(&compiled.parts, &compiled.snapshot)? {
+        inputs.heard_sls = Some(Arc::new(heard));
+        compiled = compile_after(&inputs, stamp, before)?;
+    }
     // What the SA told goes first: it is the cause of what the compiler found changed.
     compiled.changes.splice(0..0, told);
     let on_difference = source.on_difference();

@@ -46,6 +46,7 @@ mod paths;
 mod probes;
 mod query;
 mod records;
+mod sls;
 mod source;
 pub mod written;
 
@@ -68,7 +69,7 @@ pub use options::OnDifference;
 pub use paths::{Difference, agrees, compare_paths};
 pub use probes::{Probe, Sampling, probes, telling};
 pub use query::next_transaction;
-pub use source::{Reading, SaReader};
+pub use source::{Reading, SL_PAIRS, SaReader};
 
 /// What reading needs to know.
 ///

@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use policy::Policy;
+use sa_compiler::heard_sls::HeardSls;
 use sa_compiler::state::FabricState;
 use sa_fabric::sa_records::SaFabric;
 use sa_snapshot::Snapshot;
@@ -27,7 +28,7 @@ use super::paths::{Difference, compare_paths};
 use super::probes::{Sampling, probes};
 use super::query::Querier;
 use super::written::{Missing, Written};
-use super::{Ask, OnDifference, SaReadError, Wants, records};
+use super::{Ask, OnDifference, SaReadError, Wants, records, sls};
 
 /// An SA to read from, and what it told last.
 pub struct SaReader {
@@ -38,6 +39,8 @@ pub struct SaReader {
     last: Option<Arc<SaFabric>>,
     /// Random pairs for each comparison; 0: nothing is compared.
     samples: u32,
+    /// Pairs of LIDs whose SLs may be asked for; 0: those of policy and partitions are taken.
+    sl_pairs: u32,
     on_difference: OnDifference,
     /// Policies that were compared last, the newest at the end: the SA may go by any of them.
     policies: Vec<Policy>,
@@ -56,6 +59,10 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Policies that are remembered. An operator who tries some in a row is back at one of these; each
 /// makes a comparison longer by its own requests.
 const POLICIES: usize = 4;
+
+/// Pairs of LIDs whose SLs are asked for one by one where nobody says otherwise: 316 LIDs, some ten
+/// seconds of an OpenSM.
+pub const SL_PAIRS: u32 = 100_000;
 
 /// What came of a reading.
 ///
@@ -90,11 +97,34 @@ impl SaReader {
             ask,
             last: None,
             samples,
+            sl_pairs: SL_PAIRS,
             on_difference,
             policies: Vec::new(),
             begun: None,
             refused: None,
             looked_at: 0,
+        }
+    }
+
+    /// The same, but for how many pairs of LIDs may be asked for where the SA's engine chooses SLs.
+    #[must_use]
+    pub fn with_sl_pairs(self, sl_pairs: u32) -> Self {
+        Self { sl_pairs, ..self }
+    }
+
+    /// The SLs that the SA gives to pairs of ports where its engine chooses them, found out by asking
+    /// for paths; none where they are those of the snapshot, which has the policy's and the
+    /// partitions'. Errors: nobody answers.
+    pub(crate) fn heard_sls(
+        &mut self,
+        parts: &FabricState,
+        snapshot: &Snapshot,
+    ) -> Result<Option<HeardSls>, SaReadError> {
+        match self.sl_pairs {
+            0 => Ok(None),
+            // Tables that were made here have the SLs of who made them.
+            _ if !parts.has_tables_without_sls() => Ok(None),
+            most => sls::read(&mut *self.ask, parts, snapshot, most.into()),
         }
     }
 

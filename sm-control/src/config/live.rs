@@ -8,7 +8,7 @@ use std::time::Duration;
 use routing::EngineKind;
 use routing::engine::Needs;
 use sa_source::{
-    Ask, OnDifference, RETRIES, Reopening, SaReader, SaSource, SaTransport, TIMEOUT_MS,
+    Ask, OnDifference, RETRIES, Reopening, SL_PAIRS, SaReader, SaSource, SaTransport, TIMEOUT_MS,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -30,6 +30,8 @@ pub struct FabricSaSection {
     pub retries: u32,
     /// Paths asked of the SA and compared with each new snapshot; 0: none.
     pub samples: u32,
+    /// Pairs of LIDs whose SLs may be asked for where the SM's engine chooses them; 0: none.
+    pub sl_pairs: u32,
     /// What it means if one of them differs.
     pub on_difference: OnDifference,
     /// How often everything is read again; 0: never. Beside an OpenSM `[opensm]` says it.
@@ -39,7 +41,7 @@ pub struct FabricSaSection {
 impl FabricSaSection {
     /// What reads through `ask`, and compares as this section has it.
     pub fn live_source(&self, ask: Box<dyn Ask>) -> SaReader {
-        SaReader::new(ask, self.samples, self.on_difference)
+        SaReader::new(ask, self.samples, self.on_difference).with_sl_pairs(self.sl_pairs)
     }
 }
 
@@ -51,6 +53,7 @@ impl Default for FabricSaSection {
             timeout_ms: TIMEOUT_MS,
             retries: RETRIES,
             samples: SAMPLES,
+            sl_pairs: SL_PAIRS,
             on_difference: OnDifference::default(),
             poll_ms: POLL_MS,
         }
@@ -259,6 +262,8 @@ struct Written {
     retries: u32,
     #[serde(default = "samples")]
     samples: u32,
+    #[serde(default = "sl_pairs")]
+    sl_pairs: u32,
     #[serde(default)]
     on_difference: OnDifference,
     #[serde(default = "poll_ms")]
@@ -282,6 +287,7 @@ impl TryFrom<Written> for FabricSaSection {
             timeout_ms: written.timeout_ms,
             retries: written.retries,
             samples: written.samples,
+            sl_pairs: written.sl_pairs,
             on_difference: written.on_difference,
             poll_ms: written.poll_ms,
         })
@@ -338,6 +344,10 @@ const fn poll_ms() -> u32 {
 
 const fn samples() -> u32 {
     SAMPLES
+}
+
+const fn sl_pairs() -> u32 {
+    SL_PAIRS
 }
 
 const SAMPLES: u32 = 64;

@@ -59,13 +59,14 @@ const LIDS: RangeInclusive<i128> = 1..=49_151;
 /// All of them. What follows OpenSM or the kernel is as there; the rest is what a start can
 /// allocate and what a wait can mean. A key that takes a number and is not in here fails a test of
 /// the manual.
-pub const RANGES: [Range; 42] = [
+pub const RANGES: [Range; 43] = [
     range("fabric", "lmc", 0..=7, ", an LMC"),
     range("fabric.sa", "port", 1..=254, ", a port of the device"),
     range("fabric.sa", "sa_lid", LIDS, ", the LID of a port"),
     range("fabric.sa", "timeout_ms", 1..=600_000, " ms"),
     range("fabric.sa", "retries", 0..=100, " tries"),
     range("fabric.sa", "samples", 0..=1_000_000, " paths"),
+    range("fabric.sa", "sl_pairs", 0..=100_000_000, " pairs of LIDs"),
     range("fabric.sa", "poll_ms", 0..=DAY, " ms"),
     range("port", "port", 1..=254, ", a port of the device"),
     range("port", "slots", 2..=65_536, " slots"),

@@ -5,6 +5,7 @@
 
 mod aliases;
 mod any_fabric;
+mod engines;
 mod generated;
 mod groups;
 mod ibdmchk;

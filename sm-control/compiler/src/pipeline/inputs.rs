@@ -16,6 +16,8 @@ use sa_fabric::sa_records::SaFabric;
 use sa_wire::{DataVls, Lmc, Mtu};
 use serde::Deserialize;
 
+use crate::heard_sls::HeardSls;
+
 /// Paths and options; every verb that takes a fabric, and the daemon, ends up with one of these.
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
@@ -25,6 +27,9 @@ pub struct Inputs {
     pub fabric: PathBuf,
     /// What a running SA told, in place of `fabric` and `lids`, which are then not looked at.
     pub from_sa: Option<Arc<SaFabric>>,
+    /// SLs that this SA was heard to give to pairs of ports; none where they are those of policy and
+    /// partitions.
+    pub heard_sls: Option<Arc<HeardSls>>,
     /// `opensm-subnet.lst` to take LIDs from.
     pub lids: Option<PathBuf>,
     /// LMC of CA and router ports, over `opensm_conf`; none: what that or the fabric says.

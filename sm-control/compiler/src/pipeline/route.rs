@@ -16,10 +16,11 @@
 //! ```
 
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use routing::engine::{self, Before, EngineInput, Request, torus};
-use routing::tables::survivors;
+use routing::tables::{PathSlRule, survivors};
 use routing::{Qos, Refusal, Routes, Topology};
 use sa_fabric::display;
 use sa_text::{Location, Remark};
@@ -27,7 +28,9 @@ use thiserror::Error;
 
 use super::PipelineError;
 use super::programmed::{self, Programmed};
+use super::rows::sls_in_use;
 
+use crate::heard_sls::HeardSls;
 use crate::qos_setup::{ScopeFit, Scopes, SetupContext};
 use crate::state::{FabricState, Given, Routing, Sources, StandingRefusal};
 
@@ -119,6 +122,8 @@ pub fn route_after(
         off_subnet,
         aliases,
         from_sa,
+        heard_sls,
+        routing,
         ..
     } = sources;
     // Once for the state: policy, lints and the reference all go by them.
@@ -127,7 +132,7 @@ pub fn route_after(
     let rate_caps = ends
         .map(|port| subnet.fabric().rate_caps(port.at))
         .collect();
-    Ok(FabricState {
+    let parts = FabricState {
         subnet,
         options,
         topology,
@@ -142,7 +147,36 @@ pub fn route_after(
         programmed: notes,
         from_sa,
         proven: None,
-    })
+    };
+    Ok(with_heard_sls(parts, heard_sls, &routing.given))
+}
+
+/// Gives paths the SLs that the SM was heard to give, where the tables are its own and say none.
+fn with_heard_sls(
+    mut parts: FabricState,
+    heard: Option<Arc<HeardSls>>,
+    given: &Given,
+) -> FabricState {
+    let heard = heard.or_else(|| recorded(&parts, given));
+    let Some(heard) = heard.filter(|_| parts.has_tables_without_sls()) else {
+        return parts;
+    };
+    let table = Arc::new(heard.table(&parts.topology));
+    let remark = Remark::warning("sls-of-pairs", heard.note.clone());
+    parts.programmed.push(remark);
+    parts.routes = parts.routes.with_path_sl(PathSlRule::Table(table));
+    parts
+}
+
+/// The SLs of `psl`, unless they are such as policy and partitions give.
+fn recorded(parts: &FabricState, given: &Given) -> Option<Arc<HeardSls>> {
+    let Given::Tables { psl: Some(psl), .. } = given else {
+        return None;
+    };
+    let note = "paths have the SLs that `psl` beside the tables records, as policy and partitions \
+                give others; a path that it lacks is not answered";
+    let heard = HeardSls::from_psl(psl, &parts.topology, note.to_owned());
+    (!heard.are_among(sls_in_use(parts))).then(|| Arc::new(heard))
 }
 
 /// Asks the engine, with the routes from before where there are some. Errors: it refuses.
@@ -161,7 +195,7 @@ pub(super) fn by_engine(
         Given::Nothing => EngineInput::Nothing,
         Given::TorusConf { config, .. } => EngineInput::TorusConf(config),
         Given::Roots(roots) => EngineInput::Roots(roots),
-        Given::Tables { lfts, sl2vl } => EngineInput::Tables { lfts, sl2vl },
+        Given::Tables { lfts, sl2vl, .. } => EngineInput::Tables { lfts, sl2vl },
         Given::HeldTables => return programmed::as_read(sources, topology),
     };
     let before = before.map(|before| Before {

@@ -24,7 +24,7 @@ mod questions;
 use sa_snapshot::Snapshot;
 use sa_wire::umad::MAD_SIZE;
 
-use sa_answer::whole;
+use sa_answer::{asks_for_unknown_sl, whole};
 
 pub use difference::{Difference, FieldDifference};
 pub use questions::{Question, Questions, service_ids};
@@ -76,9 +76,14 @@ pub fn ask_and_compare<E>(
     // The SA first: what it is asked must not depend on what we would say.
     let theirs = ask(&question.slot.mad)?;
     let ours = whole::respond(snapshot, &question.slot);
+    // Of a path whose SL is not known the snapshot says nothing that could differ.
+    let difference = match asks_for_unknown_sl(snapshot, &question.slot) {
+        true => None,
+        false => Difference::between(question, theirs.as_deref(), ours.as_deref()),
+    };
     Ok(Asked {
         is_answered: theirs.is_some(),
-        difference: Difference::between(question, theirs.as_deref(), ours.as_deref()),
+        difference,
     })
 }
 

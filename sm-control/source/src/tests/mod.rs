@@ -2,5 +2,6 @@
 
 mod fake;
 mod flaws;
+mod sls;
 mod whole;
 mod written;

@@ -90,7 +90,8 @@ fn remark_on_torus(found: Option<&Path>, topology: impl Fn() -> Topology) -> Opt
 fn given_tables(subnet: &Subnet, dumps: Option<&DumpDir>) -> Result<Given, ReadProblem> {
     let dumps = dumps.ok_or(OptionsProblem::NoDumps)?;
     let (lfts, sl2vl) = tables::read(dumps, subnet)?;
-    Ok(Given::Tables { lfts, sl2vl })
+    let psl = tables::path_sls(dumps)?;
+    Ok(Given::Tables { lfts, sl2vl, psl })
 }
 
 /// Errors: none is named or lies beside the fabric.

@@ -80,6 +80,7 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
         aliases,
         apply_setup: inputs.apply_setup,
         from_sa: inputs.from_sa.clone(),
+        heard_sls: inputs.heard_sls.clone(),
         provenance: reader.provenance,
         warnings: reader.remarks,
     })

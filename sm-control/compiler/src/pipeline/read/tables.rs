@@ -8,7 +8,7 @@
 use routing::{EndPortIx, GivenSl2Vl, SwitchIx};
 use sa_fabric::ParseError;
 use sa_fabric::detect::{DumpDir, Input, LoadError};
-use sa_fabric::formats::{lfts, sl2vl};
+use sa_fabric::formats::{lfts, psl, sl2vl};
 use sa_fabric::subnet::Subnet;
 use sa_wire::{Guid, Lid, NodeType};
 
@@ -18,6 +18,16 @@ use super::ReadProblem;
 const LFTS: &str = "opensm-lfts.dump";
 /// SL2VL tables; without the file they are the configured ones.
 const SL2VL: &str = "opensm-sl2vl.dump";
+
+/// SLs of paths, where somebody recorded them: no dump of OpenSM's has them.
+const PSL: &str = "psl";
+
+/// SLs of paths that were recorded beside the tables. Errors: the file does not parse.
+pub(super) fn path_sls(dumps: &DumpDir) -> Result<Option<Vec<psl::Entry>>, ReadProblem> {
+    let input = dumps.read(PSL)?;
+    let entries = input.map(|input| parsed(&input, psl::read));
+    Ok(entries.transpose()?)
+}
 
 /// True when the directory holds forwarding tables.
 pub(super) fn present(dumps: &DumpDir) -> bool {

@@ -1,0 +1,79 @@
+//! SLs of paths as an SA was heard to give them.
+//!
+//! Forwarding tables of another SM do not say which SLs its routing engine gives to paths. Where it
+//! chooses one for each pair (LASH, DFSSSP, Nue) they are taken from its answers: a file `psl` beside
+//! the dumps, which is what ibdmchk takes, or questions to the running SA. What was not heard is not
+//! known, and nobody is answered with another SL.
+
+use std::collections::HashMap;
+
+use routing::Topology;
+use routing::tables::PathSlTable;
+use sa_fabric::formats::psl;
+use sa_snapshot::model::PathSl;
+use sa_wire::{Guid, Lid, Sl, SlVlMask};
+
+/// SLs by port GUID of the source and LID of the destination.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HeardSls {
+    sls: HashMap<(Guid, Lid), PathSl>,
+    /// Where they are from, and what that leaves open: a sentence for operators.
+    pub note: String,
+}
+
+impl HeardSls {
+    /// Nothing heard yet.
+    pub fn new(note: String) -> Self {
+        Self {
+            sls: HashMap::new(),
+            note,
+        }
+    }
+
+    /// Notes what one answer said. A pair that was heard with two SLs has none that is known.
+    pub fn hear(&mut self, source: Guid, dlid: Lid, sl: Sl) {
+        let heard = PathSl::Given(sl);
+        let known = self.sls.entry((source, dlid)).or_insert(heard);
+        if *known != heard {
+            *known = PathSl::Unknown;
+        }
+    }
+
+    /// From a file `psl`, which names sources by node and destinations by base LID.
+    pub fn from_psl(entries: &[psl::Entry], topology: &Topology, note: String) -> Self {
+        let mut ports: HashMap<Guid, Vec<Guid>> = HashMap::new();
+        for end in &topology.end_ports {
+            ports.entry(end.node_guid).or_default().push(end.guid);
+        }
+        let ends = topology.end_ports.iter();
+        let by_lid: HashMap<Lid, _> = ends.map(|end| (end.lid, end)).collect();
+        let mut heard = Self::new(note);
+        for entry in entries {
+            // A refused pair has no SL, and one of another fabric says nothing.
+            let (Ok(sl), Some(to)) = (entry.sl, by_lid.get(&entry.dlid)) else {
+                continue;
+            };
+            for source in ports.get(&entry.source).into_iter().flatten() {
+                to.lids().for_each(|lid| heard.hear(*source, lid, sl));
+            }
+        }
+        heard
+    }
+
+    /// True where every SL that was heard is one of these.
+    pub fn are_among(&self, sls: SlVlMask) -> bool {
+        self.sls.values().all(|heard| match heard {
+            PathSl::Given(sl) => sls.carries(*sl),
+            PathSl::Policy | PathSl::Unknown => false,
+        })
+    }
+
+    /// As a table of the paths of a fabric.
+    pub fn table(&self, topology: &Topology) -> PathSlTable {
+        PathSlTable::by_pair(topology, |source, lid| {
+            let source = topology.end_port(source).guid;
+            let heard = self.sls.get(&(source, lid));
+            heard.copied().unwrap_or(PathSl::Unknown)
+        })
+    }
+}
