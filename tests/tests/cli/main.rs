@@ -11,4 +11,5 @@ mod schemas;
 mod services;
 mod simulate;
 mod tool;
+mod verdicts;
 mod versus;

@@ -186,7 +186,13 @@ fn a_loop_that_only_switches_can_close_is_a_warning_everywhere() {
     assert!(said.contains(words), "{said}");
     told(&["compile", "--fabric", &dumps, "-o", &snap], 0);
 
-    // It names pairs of hosts alone, and with it nothing else is looked at.
+    // psl names pairs of hosts alone; switches are then taken to send on the SLs of those.
+    let (checked, _) = told(&["check", &dumps, "--json"], 0);
+    let checked: Value = serde_json::from_str(&checked).unwrap();
+    assert_eq!(checked["acyclic"], true);
+    assert!(checked["management_cycle"].as_array().unwrap().len() >= 4);
+    told(&["check", &dumps, "--strict"], 3);
+    // Without it on any SL.
     std::fs::remove_file(at("dumps/psl")).unwrap();
     let (checked, _) = told(&["check", &dumps, "--json"], 0);
     let checked: Value = serde_json::from_str(&checked).unwrap();

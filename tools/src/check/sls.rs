@@ -4,19 +4,23 @@
 //! which SLs it may take, and is answered from the best source there is:
 //!
 //! ```text
-//! psl in the directory     what an SA answered, pair by pair          exact
+//! psl in the directory     what an SA answered, pair by pair          exact for hosts
 //! a torus-2QoS.conf        both QoS levels that the rule can give     all that an SA could answer
 //! neither                  all SLs on every path                      more than any SA answers
 //! ```
 //!
 //! The more SLs are taken, the more dependencies there are: a proof with the last source implies
-//! the other two, and a loop with the first one is real.
+//! the other two, and a loop of hosts with the first one is real.
+//!
+//! A psl names pairs of hosts alone, as a rule. What switches themselves (port 0) send is then taken to have the SLs that
+//! hosts of the same two switches have, or where one has none, any that is in the file: a management loop is told
+//! from dumps as it is told of the fabric that they were made for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use routing::proof::{Judge, PathSls};
-use routing::{EndPortIx, Topology, Torus, TorusConfig};
+use routing::{EndPortIx, SwitchIx, Topology, Torus, TorusConfig};
 use sa_compiler::pipeline;
 use sa_compiler::state::FabricState;
 use sa_fabric::detect::{DumpDir, Input};
@@ -32,15 +36,71 @@ use crate::inputs::or_fail;
 /// Made once per run and borrowed by the judge for as long as it works.
 pub(super) enum Sls {
     /// Recorded answers of an SA.
-    /// By GUID of the source node and base LID of the destination. A pair with an empty mask was
-    /// refused a path, and a pair that is missing has none either: no packet of such a pair makes a
-    /// dependency.
-    Psl(HashMap<(u64, u16), SlVlMask>),
+    Psl(Recorded),
     /// The engine's rule, with coordinates found from a configuration.
     /// Boxed: with every switch and its ports it is much larger than the other variants.
     Torus(Box<Torus>),
     /// Nobody says: any SL on any path.
     Any,
+}
+
+/// Recorded answers of an SA.
+pub(super) struct Recorded {
+    /// By GUID of the source node and base LID of the destination. A pair with an empty mask was
+    /// refused a path, and a pair of hosts that is missing has none either: no packet of such a pair makes a
+    /// dependency.
+    pairs: HashMap<(u64, u16), SlVlMask>,
+    /// None where the file names what switches send as well.
+    switches: Option<OfSwitches>,
+}
+
+/// What switches are taken to send, by what hosts do.
+struct OfSwitches {
+    /// SLs between hosts of two switches.
+    between: HashMap<(SwitchIx, SwitchIx), SlVlMask>,
+    /// All that are in the file, for switches without hosts.
+    all: SlVlMask,
+}
+
+impl OfSwitches {
+    /// None where a switch is among the sources.
+    fn of(parts: &FabricState, pairs: &HashMap<(u64, u16), SlVlMask>) -> Option<Self> {
+        let topology = &parts.topology;
+        // A node with several ports may be at several switches.
+        let mut places: HashMap<u64, Vec<SwitchIx>> = HashMap::new();
+        for port in &topology.end_ports {
+            let place = port.attached.map(|(switch, _)| switch);
+            let places = places.entry(port.node_guid.get()).or_default();
+            places.extend(place);
+        }
+        let is_switch = |guid: u64| topology.switches.iter().any(|it| it.guid.get() == guid);
+        let sources: HashSet<u64> = pairs.keys().map(|(source, _)| *source).collect();
+        if sources.into_iter().any(is_switch) {
+            return None;
+        }
+        let (mut between, mut all) = (HashMap::new(), SlVlMask(0));
+        for ((source, dlid), sls) in pairs {
+            all.0 |= sls.0;
+            let owner = Lid::new(*dlid)
+                .ok()
+                .and_then(|lid| parts.routes.lids().owner(lid));
+            let to = owner.and_then(|owner| topology.end_port(owner).attached);
+            let Some((to, _)) = to else { continue };
+            for from in places.get(source).into_iter().flatten() {
+                between.entry((*from, to)).or_insert(SlVlMask(0)).0 |= sls.0;
+            }
+        }
+        Some(Self { between, all })
+    }
+
+    /// Of a pair with port 0 of a switch at one end or both.
+    fn sls(&self, topology: &Topology, from: EndPortIx, to: EndPortIx) -> SlVlMask {
+        let place = |end| topology.end_port(end).attached.map(|(switch, _)| switch);
+        let found = place(from)
+            .zip(place(to))
+            .and_then(|ends| self.between.get(&ends));
+        found.copied().unwrap_or(self.all)
+    }
 }
 
 impl Sls {
@@ -53,14 +113,14 @@ impl Sls {
     ) -> Outcome<Self> {
         // Recorded answers win over the rule: they are what packets really carry.
         match (or_fail(directory.read("psl"))?, torus_conf) {
-            (Some(input), _) => Self::psl(&input),
+            (Some(input), _) => Self::psl(&input, parts),
             (None, Some(path)) => Ok(Self::Torus(Box::new(place(path, parts)?))),
             (None, None) => Ok(Self::Any),
         }
     }
 
     /// One bit for each pair, as a recorded answer names one SL.
-    fn psl(input: &Input) -> Outcome<Self> {
+    fn psl(input: &Input, parts: &FabricState) -> Outcome<Self> {
         let entries = psl::read(&input.bytes).map_err(|error| input.refused(error));
         let mut sls = HashMap::new();
         for entry in or_fail(entries)? {
@@ -68,7 +128,10 @@ impl Sls {
             // Of several lines for a pair the last one counts.
             sls.insert((entry.source.get(), entry.dlid.get()), mask);
         }
-        Ok(Self::Psl(sls))
+        Ok(Self::Psl(Recorded {
+            switches: OfSwitches::of(parts, &sls),
+            pairs: sls,
+        }))
     }
 
     /// Gives `work` the judge of the tables with these SLs.
@@ -131,19 +194,22 @@ pub(super) fn torus_conf(path: &Path) -> Outcome<TorusConfig> {
 fn recorded_sls(
     topology: &Topology,
     parts: &FabricState,
-    recorded: &HashMap<(u64, u16), SlVlMask>,
+    recorded: &Recorded,
     source: EndPortIx,
     lid: Lid,
 ) -> SlVlMask {
     let from = topology.end_port(source).node_guid.get();
-    let base = parts
-        .routes
-        .lids()
-        .owner(lid)
-        .map(|owner| topology.end_port(owner).lid);
-    recorded
-        .get(&(from, base.unwrap_or(lid).get()))
-        .copied()
+    let owner = parts.routes.lids().owner(lid);
+    let base = owner.map(|owner| topology.end_port(owner).lid);
+    if let Some(sls) = recorded.pairs.get(&(from, base.unwrap_or(lid).get())) {
+        return *sls;
+    }
+    let is_switch = |end: EndPortIx| topology.end_port(end).port_number == 0;
+    match (&recorded.switches, owner) {
+        (Some(switches), Some(to)) if is_switch(source) || is_switch(to) => {
+            switches.sls(topology, source, to)
+        }
         // No line, no path, no packets, so nothing that could wait.
-        .unwrap_or(SlVlMask(0))
+        _ => SlVlMask(0),
+    }
 }
