@@ -45,6 +45,7 @@ pub mod pace;
 pub mod pool;
 pub mod requests;
 pub mod rules;
+pub mod shapes;
 pub mod synthetic;
 pub mod threads;
 

@@ -28,8 +28,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use routing::EngineKind;
 use sa_bench::rules::RuleSpec;
+use sa_bench::shapes;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::generate::{self, TorusPlan, TorusSpec, Wiring, plan};
 use sa_snapshot::Snapshot;
@@ -63,7 +63,7 @@ pub(super) fn prepare(verb: &Bench) -> Outcome<Bed> {
         Some((kind @ "torus", size)) => torus(verb, kind, size, Paths::Torus)?,
         Some((kind @ "dense", size)) => torus(verb, kind, size, Paths::Dense)?,
         _ => match generate::named(name).map_err(|error| Failure::usage(error.to_string()))? {
-            Some(wiring) => shape(verb, &wiring)?,
+            Some(wiring) => shape(verb, name, &wiring)?,
             None => (file(verb, name)?, None),
         },
     };
@@ -134,9 +134,9 @@ fn torus(
     Ok((compile(&inputs)?, rules))
 }
 
-/// A fabric of another shape, whose hosts are said by its word. By shortest paths where no engine is
+/// A fabric of another shape, whose hosts are said by its word. By the engine that goes with the shape where none is
 /// named.
-fn shape(verb: &Bench, wiring: &Wiring) -> Outcome<(Compiled, Option<RuleSpec>)> {
+fn shape(verb: &Bench, word: &str, wiring: &Wiring) -> Outcome<(Compiled, Option<RuleSpec>)> {
     if verb.hosts.is_some() {
         return Err(Failure::usage(
             "--hosts is for torus:XxYxZ and dense:XxYxZ; other shapes have it in their word"
@@ -147,7 +147,8 @@ fn shape(verb: &Bench, wiring: &Wiring) -> Outcome<(Compiled, Option<RuleSpec>)>
     let [net, policy] = ["net", "qos-policy.conf"].map(|name| directory.path().join(name));
     or_fail(fs::write(&net, wiring.net()))?;
     let mut inputs = verb.policy.apply(verb.site.inputs(&net));
-    inputs.engine.get_or_insert(EngineKind::MinHop);
+    inputs.engine.get_or_insert(shapes::engine(word));
+    inputs.qos.get_or_insert(true);
     let rules = add_rules(verb, &mut inputs, &policy, &wiring.host_port_guids())?;
     Ok((compile(&inputs)?, rules))
 }

@@ -14,7 +14,7 @@
 use std::fs;
 use std::path::Path;
 
-use routing::EngineKind;
+use sa_bench::shapes;
 use sa_compiler::pipeline::Inputs;
 use sa_fabric::generate::{self, TorusSpec, Wiring, plan};
 
@@ -80,12 +80,13 @@ fn torus(name: &str, size: [u8; 3], hosts: u8, directory: &Path) -> Result<Fabri
     })
 }
 
-/// Any other shape, by shortest paths.
+/// Any other shape, by the engine that goes with it.
 fn shape(name: &str, wiring: &Wiring, directory: &Path) -> Result<Fabric, Failure> {
     let inputs = Inputs {
         fabric: directory.join("net"),
-        // Without a torus-2QoS.conf the engine is named.
-        engine: Some(EngineKind::MinHop),
+        // Without a torus-2QoS.conf the engine is named; it may need VLs.
+        engine: Some(shapes::engine(name)),
+        qos: Some(true),
         ..Inputs::default()
     };
     fs::write(&inputs.fabric, wiring.net())?;
