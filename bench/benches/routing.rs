@@ -1,8 +1,11 @@
 //! What it costs to route a torus and to prove the result: forwarding tables, SL2VL tables, credit
-//! loops, reachability, path classes. No files, no snapshot. Then any other shape by dfsssp-nue.
+//! loops, reachability, path classes. No files, no snapshot.
 //!
 //! Healthy tori with one host per switch and single cables; `16x16x16` is the size at which
 //! OpenSM 3.3.23 takes half a minute.
+//!
+//! Fabrics of other shapes, as `sapphire bench --fabric` names them, each with the engine that goes with it: a
+//! fat tree of 43,904 hosts, a dragonfly+ and a random graph.
 //!
 //! Rerouting is timed three ways after the same failure: from the tables before (what the daemon
 //! does), from nothing, and by the engine that proves its tables on the way. The proofs are those
@@ -18,11 +21,11 @@ use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, criterion_group, criterion_main};
-use routing::engine::Before;
-use routing::engine::{dfsssp_nue, torus, torus_proved};
+use routing::engine::{Before, EngineInput, Needs, Request, by_kind, torus, torus_proved};
 use routing::paths::classes;
-use routing::proof::{DependencyGraph, PathSls, reachability};
+use routing::proof::{DependencyGraph, Hosts, Judge, PathSls, reachability};
 use routing::{Peer, Qos, Routes, SwitchIx, Topology, TorusConfig};
+use sa_bench::shapes;
 use sa_fabric::damage::Failed;
 use sa_fabric::formats::net;
 use sa_fabric::generate::{self, TorusSpec};
@@ -44,9 +47,7 @@ struct Fabric {
 impl Fabric {
     fn new(radix: u8) -> Self {
         let plan = generate::plan(&TorusSpec::new([radix; 3], 1)).expect("can be built");
-        let mut fabric = net::parse(plan.net().as_bytes()).expect("a net file");
-        fabric.assume(Assumed::IBSIM);
-        let subnet = Subnet::new(fabric, &SubnetOptions::default()).expect("a subnet");
+        let subnet = subnet(&plan.net());
         Self {
             name: format!("{radix}x{radix}x{radix}"),
             topology: subnet.topology(&options()),
@@ -80,6 +81,13 @@ impl Fabric {
     fn route(&self) -> Routes {
         torus::route(&self.topology, &self.config, Qos::On).expect("a healthy torus")
     }
+}
+
+/// A fabric from the text of a net file.
+fn subnet(net: &str) -> Subnet {
+    let mut fabric = net::parse(net.as_bytes()).expect("a net file");
+    fabric.assume(Assumed::IBSIM);
+    Subnet::new(fabric, &SubnetOptions::default()).expect("a subnet")
 }
 
 /// QoS on: without it a torus would have no SL2VL tables to make.
@@ -143,49 +151,6 @@ fn reroute(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Shapes that are no torus: about 1,000 switches with 10,000 hosts, and a fat tree of 3,920 with 43,904; from nothing and
-/// after the loss of a cable.
-fn any_shape(criterion: &mut Criterion) {
-    let mut group = group(criterion, "dfsssp-nue");
-    for name in [
-        "dragonfly-plus:16x16x20x2",
-        "dragonfly:16x8x4",
-        "random:1000x24x10",
-        "fat-tree:32",
-        "fat-tree:56",
-    ] {
-        let plan = generate::named(name).expect("numbers that fit");
-        let plan = plan.expect("a shape");
-        let mut fabric = net::parse(plan.net().as_bytes()).expect("a net file");
-        fabric.assume(Assumed::IBSIM);
-        let subnet = Subnet::new(fabric, &SubnetOptions::default()).expect("a subnet");
-        let topology = subnet.topology(&options());
-        let id = BenchmarkId::new("full", name);
-        let full = || dfsssp_nue::route(&topology, Qos::On, None);
-        group.bench_function(id, |bencher| bencher.iter_with_large_drop(full));
-        let (routes, damaged) = (full(), without_cable(&subnet));
-        let before = Before {
-            topology: &topology,
-            routes: &routes,
-        };
-        let id = BenchmarkId::new("cable, from before", name);
-        let again = || dfsssp_nue::route(&damaged, Qos::On, Some(before));
-        group.bench_function(id, |bencher| bencher.iter_with_large_drop(again));
-    }
-    group.finish();
-}
-
-/// The same without the last cable of the first switch, which leads to another one.
-fn without_cable(subnet: &Subnet) -> Topology {
-    let mut topology = subnet.topology(&options());
-    let switch = SwitchIx(0);
-    let (port, far, far_port) = topology.cables(switch).last().expect("a cable");
-    for (end, number) in [(switch, port), (far, far_port)] {
-        topology.switches[end.index()].ports[usize::from(number)].peer = Peer::Nothing;
-    }
-    topology
-}
-
 /// Every table that is programmed: from each port and port 0 to each port in use.
 fn sl2vl_tables(topology: &Topology, routes: &Routes) {
     for switch in topology.switch_ixs() {
@@ -242,5 +207,79 @@ fn group<'c>(criterion: &'c mut Criterion, name: &str) -> BenchmarkGroup<'c, Wal
     group
 }
 
-criterion_group!(benches, route, reroute, proof, any_shape);
+/// A fat tree of 43,904 hosts, a dragonfly+ and a dragonfly of about 10,000, and a random graph of 4,000: routes from
+/// nothing and after the loss of a cable, the proof of them, and path classes.
+fn other_shapes(criterion: &mut Criterion) {
+    let mut group = group(criterion, "shapes");
+    for word in [
+        "fat-tree:56",
+        "dragonfly-plus:16x16x20x2",
+        "dragonfly:16x8x4",
+        "random:400x12x10",
+    ] {
+        let wiring = generate::named(word)
+            .expect("numbers that fit")
+            .expect("a shape");
+        let subnet = subnet(&wiring.net());
+        let topology = subnet.topology(&options());
+        let kind = shapes::engine(word);
+        let request = Request {
+            topology: &topology,
+            qos: Qos::On,
+            // Roots are found.
+            input: match by_kind(kind).needs() {
+                Needs::Roots => EngineInput::Roots(&[]),
+                _ => EngineInput::Nothing,
+            },
+            before: None,
+        };
+        let route = || by_kind(kind).route(&request).expect("routes");
+        let id = BenchmarkId::new(kind.name(), word);
+        group.bench_function(id, |bencher| bencher.iter_with_large_drop(route));
+        let routes = route();
+        let damaged = without_cable(&subnet);
+        let again = Request {
+            topology: &damaged,
+            before: Some(Before {
+                topology: &topology,
+                routes: &routes,
+            }),
+            ..request
+        };
+        let again = || by_kind(kind).route(&again).expect("routes");
+        let id = BenchmarkId::new("a cable less", word);
+        group.bench_function(id, |bencher| bencher.iter_with_large_drop(again));
+        let sls = PathSls::Engine;
+        let judge = Judge {
+            topology: &topology,
+            routes: &routes,
+            sls,
+            hosts: Hosts::default(),
+        };
+        let id = BenchmarkId::new("proof", word);
+        group.bench_function(id, |bencher| {
+            bencher.iter(|| assert_eq!(judge.loops(&judge.everybody(), |_| ()).hosts, None));
+        });
+        let id = BenchmarkId::new("path classes", word);
+        group.bench_function(id, |bencher| {
+            bencher.iter_with_large_drop(|| {
+                classes::compile(&topology, &routes, Qos::On).expect("few classes")
+            });
+        });
+    }
+    group.finish();
+}
+
+/// The same without the last cable of the first switch, which leads to another one.
+fn without_cable(subnet: &Subnet) -> Topology {
+    let mut topology = subnet.topology(&options());
+    let switch = SwitchIx(0);
+    let (port, far, far_port) = topology.cables(switch).last().expect("a cable");
+    for (end, number) in [(switch, port), (far, far_port)] {
+        topology.switches[end.index()].ports[usize::from(number)].peer = Peer::Nothing;
+    }
+    topology
+}
+
+criterion_group!(benches, route, reroute, proof, other_shapes);
 criterion_main!(benches);

@@ -6,7 +6,7 @@ use routing::EngineKind;
 /// within eight VLs.
 pub fn engine(word: &str) -> EngineKind {
     match word.split(':').next() {
-        Some("fat-tree") => EngineKind::MinHop,
+        Some("fat-tree") => EngineKind::FatTree,
         _ => EngineKind::DfssspNue,
     }
 }
