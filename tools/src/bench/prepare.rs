@@ -147,7 +147,7 @@ fn shape(verb: &Bench, word: &str, wiring: &Wiring) -> Outcome<(Compiled, Option
     let [net, policy] = ["net", "qos-policy.conf"].map(|name| directory.path().join(name));
     or_fail(fs::write(&net, wiring.net()))?;
     let mut inputs = verb.policy.apply(verb.site.inputs(&net));
-    inputs.engine.get_or_insert(shapes::engine(word));
+    inputs.engine.get_or_insert_with(|| shapes::engine(word));
     inputs.qos.get_or_insert(true);
     let rules = add_rules(verb, &mut inputs, &policy, &wiring.host_port_guids())?;
     Ok((compile(&inputs)?, rules))
