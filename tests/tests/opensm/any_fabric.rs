@@ -1,13 +1,11 @@
 //! dfsssp-nue beside OpenSM's dfsssp and nue on the same fabrics with the same LIDs: nobody is lost, hosts close no
 //! loop, and neither the fullest link nor random permutations are worse than under the better of the two.
 
-use std::fs;
-use std::path::Path;
-
 use anyhow::{Context, Result, ensure};
 use sa_rig::Fabric;
-use sa_tests::cli::sapphire_in;
 use serde_json::Value;
+
+use crate::made::{quality, routed_by_opensm};
 
 /// What is made, and how many times as many paths as OpenSM's the fullest link may have: ways are the lightest as a whole,
 /// which on a damaged tree leaves one link fuller, while hosts get more.
@@ -39,10 +37,10 @@ fn compare(shape: &str, slack: f64) -> Result<()> {
     let mut theirs = Vec::new();
     let mut ours = Value::Null;
     for engine in ["dfsssp", "nue"] {
-        let fabric = routed_by_opensm(shape, engine)?;
-        theirs.push(figures(fabric.dir(), ".", "files")?);
+        let fabric = routed_by_opensm(shape, &format!("{engine},no_fallback"), &["-Q"])?;
+        theirs.push(quality(fabric.dir(), ".", "files")?);
         // The list has the LIDs that OpenSM gave.
-        ours = figures(fabric.dir(), "opensm-subnet.lst", "dfsssp-nue")?;
+        ours = quality(fabric.dir(), "opensm-subnet.lst", "dfsssp-nue")?;
     }
     let figure = |of: &Value, name: &str| of["quality"][name].as_f64().context("a figure");
     for theirs in theirs {
@@ -65,38 +63,4 @@ fn compare(shape: &str, slack: f64) -> Result<()> {
     ensure!(ours["credit_loop"] == false, "{}", ours["credit_loop"]);
     ensure!(ours["pairs_lost"] == 0, "{}", ours["pairs_lost"]);
     Ok(())
-}
-
-/// A fabric that OpenSM has routed and left.
-fn routed_by_opensm(shape: &str, engine: &str) -> Result<Fabric> {
-    let directory = tempfile::tempdir()?;
-    let mut arguments = vec!["fabric"];
-    arguments.extend(shape.split(' '));
-    arguments.extend(["-o", "made"]);
-    let made = sapphire_in(directory.path(), &arguments)?;
-    let said = String::from_utf8_lossy(&made.stderr).into_owned();
-    ensure!(made.status.success(), "{said}");
-    let net = fs::read_to_string(directory.path().join("made/net"))?;
-    let host = net.split('"').find(|name| name.starts_with('H'));
-    let fabric = Fabric::start(&net)?;
-    let engine = format!("{engine},no_fallback");
-    fabric.configure(host.context("no host")?, &["-Q", "-R", &engine])?;
-    Ok(fabric)
-}
-
-/// What `sapphire route --quality` says of a fabric.
-fn figures(directory: &Path, fabric: &str, engine: &str) -> Result<Value> {
-    let line = [
-        "route",
-        "--fabric",
-        fabric,
-        "--engine",
-        engine,
-        "--quality=200",
-        "--json",
-    ];
-    let output = sapphire_in(directory, &line)?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    ensure!(output.status.success(), "{engine}: {said}");
-    Ok(serde_json::from_slice(&output.stdout)?)
 }

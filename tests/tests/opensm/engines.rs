@@ -16,9 +16,10 @@ use sa_compiler::pipeline::{Inputs, Stamp, compile};
 use sa_fabric::formats::subnet_lst;
 use sa_rig::Fabric;
 use sa_source::{Ask, Client, SaSource, SaTransport};
-use sa_tests::cli::sapphire_in;
 use sa_wire::path_record::PathRecord;
 use sa_wire::{Lid, NodeType, request};
+
+use crate::made::net;
 
 /// Where OpenSM has nothing else to do than what the engine does.
 const SHAPES: [&str; 3] = [
@@ -67,7 +68,7 @@ type Answers = BTreeMap<(u16, u16), PathRecord>;
 
 /// Errors: an answer of ours is another than OpenSM's.
 fn answered(shape: &str, engine: &str, chooses: bool) -> Result<String> {
-    let net = made(shape)?;
+    let net = net(shape)?;
     let mut hosts = net.lines().filter(|line| line.starts_with("Hca"));
     let mut host = || Some(hosts.next()?.split('"').nth(1)?.to_owned());
     let (server, asker) = (host().context("a host")?, host().context("two hosts")?);
@@ -101,18 +102,6 @@ fn answered(shape: &str, engine: &str, chooses: bool) -> Result<String> {
     }
     fs::write(fabric.dir().join("psl"), psl)?;
     compare(&fabric, &answers, chooses)
-}
-
-/// The net file of a fabric.
-fn made(shape: &str) -> Result<String> {
-    let directory = tempfile::tempdir()?;
-    let mut arguments = vec!["fabric"];
-    arguments.extend(shape.split(' '));
-    arguments.extend(["-o", "made"]);
-    let made = sapphire_in(directory.path(), &arguments)?;
-    let said = String::from_utf8_lossy(&made.stderr);
-    ensure!(made.status.success(), "{said}");
-    Ok(fs::read_to_string(directory.path().join("made/net"))?)
 }
 
 /// The record of each pair of hosts.

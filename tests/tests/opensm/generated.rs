@@ -13,6 +13,8 @@ use sa_rig::Fabric;
 use sa_tests::cli::sapphire_in;
 use sa_wire::NodeType;
 
+use crate::made::routed_by_opensm;
+
 /// What is made, OpenSM's engine, and switches and hosts.
 const SHAPES: [(&str, &str, [usize; 2]); 7] = [
     ("fat-tree --radix 4", "ftree,no_fallback", [20, 16]),
@@ -59,23 +61,7 @@ fn opensm_takes_them_for_what_they_are() -> Result<()> {
 
 /// Switches and hosts that OpenSM finds.
 fn found_by_opensm(shape: &str, engine: &str) -> Result<[usize; 2]> {
-    let directory = tempfile::tempdir()?;
-    let mut arguments = vec!["fabric"];
-    arguments.extend(shape.split(' '));
-    arguments.extend(["-o", "made"]);
-    let made = sapphire_in(directory.path(), &arguments)?;
-    ensure!(
-        made.status.success(),
-        "{}",
-        String::from_utf8_lossy(&made.stderr)
-    );
-    let net = fs::read_to_string(directory.path().join("made/net"))?;
-    let host = net
-        .split('"')
-        .find(|name| name.starts_with('H'))
-        .context("no host")?;
-    let fabric = Fabric::start(&net)?;
-    fabric.configure(host, &["-R", engine])?;
+    let fabric = routed_by_opensm(shape, engine, &[])?;
     let list = fs::read(fabric.dir().join("opensm-subnet.lst"))?;
     let nodes = subnet_lst::parse(&list)?;
     let is_switch = |node: &&Node| node.kind == NodeType::Switch;

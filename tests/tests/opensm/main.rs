@@ -10,6 +10,7 @@ mod generated;
 mod groups;
 mod ibdmchk;
 mod live_sa;
+mod made;
 mod multicast;
 mod overheard;
 mod partitions;

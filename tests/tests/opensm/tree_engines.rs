@@ -1,13 +1,11 @@
 //! Our updn and ftree beside OpenSM's on the same fabrics with the same LIDs: no pair of hosts that
 //! OpenSM connects is lost, the fullest link has no more paths, and random permutations get no less.
 
-use std::fs;
-use std::path::Path;
-
 use anyhow::{Context, Result, ensure};
 use sa_rig::Fabric;
-use sa_tests::cli::sapphire_in;
 use serde_json::Value;
+
+use crate::made::{quality, routed_by_opensm};
 
 /// What is made, and OpenSM's engine: what the other one refuses is routed by the one that takes it.
 const FABRICS: [(&str, &str); 6] = [
@@ -35,10 +33,10 @@ fn tables_are_no_worse_than_opensms() -> Result<()> {
 }
 
 fn compare(shape: &str, engine: &str) -> Result<()> {
-    let fabric = routed_by_opensm(shape, engine)?;
-    let theirs = figures(fabric.dir(), ".", "files")?;
+    let fabric = routed_by_opensm(shape, &format!("{engine},no_fallback"), &[])?;
+    let theirs = quality(fabric.dir(), ".", "files")?;
     // The list has the LIDs that OpenSM gave.
-    let ours = figures(fabric.dir(), "opensm-subnet.lst", engine)?;
+    let ours = quality(fabric.dir(), "opensm-subnet.lst", engine)?;
     let figure = |of: &Value, name: &str| of["quality"][name].as_f64().context("a figure");
     println!("{shape} {engine}: theirs {theirs}\n  ours {ours}");
     ensure!(ours["credit_loop"] == false && ours["management_cycle"] == false);
@@ -51,38 +49,4 @@ fn compare(shape: &str, engine: &str) -> Result<()> {
         "{least}"
     );
     Ok(())
-}
-
-/// A fabric that OpenSM has routed and left.
-fn routed_by_opensm(shape: &str, engine: &str) -> Result<Fabric> {
-    let directory = tempfile::tempdir()?;
-    let mut arguments = vec!["fabric"];
-    arguments.extend(shape.split(' '));
-    arguments.extend(["-o", "made"]);
-    let made = sapphire_in(directory.path(), &arguments)?;
-    let said = String::from_utf8_lossy(&made.stderr).into_owned();
-    ensure!(made.status.success(), "{said}");
-    let net = fs::read_to_string(directory.path().join("made/net"))?;
-    let host = net.split('"').find(|name| name.starts_with('H'));
-    let fabric = Fabric::start(&net)?;
-    let engine = format!("{engine},no_fallback");
-    fabric.configure(host.context("no host")?, &["-R", &engine])?;
-    Ok(fabric)
-}
-
-/// What `sapphire route --quality` says of a fabric.
-fn figures(directory: &Path, fabric: &str, engine: &str) -> Result<Value> {
-    let line = [
-        "route",
-        "--fabric",
-        fabric,
-        "--engine",
-        engine,
-        "--quality=200",
-        "--json",
-    ];
-    let output = sapphire_in(directory, &line)?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    ensure!(output.status.success(), "{engine}: {said}");
-    Ok(serde_json::from_slice(&output.stdout)?)
 }
