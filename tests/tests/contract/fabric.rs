@@ -2,8 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+use std::sync::Arc;
+
 use routing::EngineKind;
+use routing::tables::{PathSlRule, PathSlTable};
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
+use sa_snapshot::model::PathSl;
 use sa_tests::site::Site;
 use sa_wire::mad::method;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
@@ -30,6 +34,17 @@ pub(crate) fn compiled_otherwise() -> Compiled {
         inputs.policy = None;
         inputs.mtu = Mtu::from_bytes(1024);
     })
+}
+
+/// The same ports where an SM gives every path an SL that nobody here knows.
+pub(crate) fn compiled_without_sls() -> Compiled {
+    let mut compiled = compiled_otherwise();
+    let parts = &mut compiled.parts;
+    let table = PathSlTable::by_pair(&parts.topology, |_, _| PathSl::Unknown);
+    let routes = parts.routes.clone();
+    parts.routes = routes.with_path_sl(PathSlRule::Table(Arc::new(table)));
+    compiled.snapshot = pipeline::build(parts, Vec::new(), Stamp::default()).unwrap();
+    compiled
 }
 
 fn compiled_with(change: impl FnOnce(&mut Inputs)) -> Compiled {

@@ -27,7 +27,7 @@ use sa_snapshot::Snapshot;
 use sa_text::{Span, Spanned};
 use sa_wire::umad::Slot;
 
-use super::fabric::{compiled, requests};
+use super::fabric::{compiled, compiled_without_sls, requests};
 
 /// Allocator calls of `work` on this thread.
 fn calls_of(work: impl FnOnce()) -> u64 {
@@ -114,11 +114,13 @@ impl Bench {
 #[test]
 fn no_request_makes_a_worker_allocate() {
     let compiled = compiled();
-    let mut bench = Bench::new(256);
+    let mut bench = Bench::new(512);
     let requests = requests(&compiled);
     assert_eq!(bench.ask(&requests), 0, "without a snapshot");
     bench.publisher.publish(compiled.snapshot);
     assert_eq!(bench.ask(&requests), 0, "with one");
+    bench.publisher.publish(compiled_without_sls().snapshot);
+    assert_eq!(bench.ask(&requests), 0, "with one that knows no SL");
     let stats = bench.stats();
     assert!(stats.answered > 80, "{stats:?}");
     // The list of requests really reaches every outcome; the full queue has its own test.

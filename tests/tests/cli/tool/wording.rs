@@ -62,7 +62,7 @@ fn engines_may_be_spelt_as_opensm_spells_them() -> Result<()> {
     }
     fs::write(
         bed.config(),
-        CONFIG.replace("torus_conf", "engine = \"ftree\"\ntorus_conf"),
+        CONFIG.replace("torus_conf", "engine = \"dor\"\ntorus_conf"),
     )?;
     let line = words("--config sapphired.toml --check");
     let checked = run(&program("sapphired")?, bed.dir(), &line, READ)?;
