@@ -152,6 +152,8 @@ proptest! {
 fn a_host_that_nobody_reaches_is_answered_as_the_reference_does() {
     let directory = tempfile::tempdir().unwrap();
     write(directory.path(), &DUMPS, &[]);
+    // With the SLs of pairs paths would differ by these.
+    std::fs::remove_file(directory.path().join("psl")).unwrap();
     let path = directory.path().join("opensm-lfts.dump");
     let tables = std::fs::read_to_string(&path).unwrap();
     let (before, of_switch) = tables.split_once("of switch Lid 6 ").unwrap();

@@ -331,7 +331,7 @@ mod tests {
 
     fn word(seed: u8) -> Word {
         let mut packet = [seed; HEADER_BYTES + MAD_BYTES];
-        for (byte, nth) in packet.iter_mut().zip(0..) {
+        for (byte, nth) in packet.iter_mut().zip((0..=u8::MAX).cycle()) {
             *byte ^= nth;
         }
         Word::of(&packet).unwrap()
