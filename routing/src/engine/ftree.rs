@@ -4,7 +4,7 @@
 //! down has as many LIDs as any other, and a LID comes down the same way from everywhere. Trees may
 //! be pruned, oversubscribed, have parallel cables, and lack cables or switches. What is no tree is
 //! refused, with the switches and cables that break its levels. How LIDs are dealt is in
-//! [`super::updown`], which this engine shares with [`super::updn`]; what it adds is the judgement:
+//! `updown`, which this engine shares with [`super::updn`]; what it adds is the judgement:
 //! whoever asks for a fat tree is told when the fabric is none.
 //!
 //! # Levels

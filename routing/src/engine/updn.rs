@@ -4,7 +4,7 @@
 //! descends, and never turns from down to up. Roots are named (`root_guid_file`) or found. What
 //! differs from OpenSM's: tops reach each other as well, so that every wired pair has a path;
 //! LIDs are dealt so that those that come together on a link are few; and a cable that fails moves
-//! no entry but those that lost their way. How this is done is in [`super::updown`].
+//! no entry but those that lost their way. How this is done is in `updown`.
 //!
 //! # Roots
 //!

@@ -199,7 +199,7 @@ impl<'a> Wished<'a> {
         // judged from the packed level.
         let is_told = wishes.packet_life().is_none() || snapshot.tells_packet_lives();
         // An SL of the way back is the class's, which only the general way looks at.
-        let is_told = is_told && !(snapshot.has_sls_by_class() && mask.has(PathCompMask::SL));
+        let is_told = is_told && !(mask.has(PathCompMask::SL) && snapshot.has_sls_by_class());
         (is_told && are_codes(snapshot, wishes)).then_some(Self {
             snapshot,
             mask,

@@ -14,7 +14,6 @@
 
 use core::ptr;
 
-use sa_snapshot::model::PathSl;
 use sa_snapshot::{PackedLevel, PathCapacity, PathClassIx, PortRecord, Snapshot, port_flags};
 use sa_wire::path_record::{FlowWord, PathCompMask, PathRecord};
 use sa_wire::sa::SaMad;
@@ -138,8 +137,8 @@ pub(crate) fn terms(
     if shared == 0 || !is_common || ptr::eq(from, to) {
         return None;
     }
-    let (mut capacity, engine) = match snapshot.uniform_capacity(from, to) {
-        Some(capacity) => (capacity, PathSl::Policy),
+    let mut capacity = match snapshot.uniform_capacity(from, to) {
+        Some(capacity) => capacity,
         None => looked_up(snapshot, ends)?,
     };
     let mut pkey = shared;
@@ -162,10 +161,8 @@ pub(crate) fn terms(
             EXACTLY | snapshot.subnet().packet_life,
         ),
     };
-    let sl = match engine {
-        PathSl::Given(sl) => sl.get(),
-        PathSl::Policy | PathSl::Unknown => snapshot.common_sl(sl, from, to),
-    };
+    let [there, _] = ends.classes;
+    let sl = snapshot.common_sl_of(sl, from, to, there)?;
     let mut codes = snapshot.codes(capacity);
     // The rate is the uppermost byte, behind its selector: one comparison finds the newer ones.
     // An unsigned comparison of the whole word: the bytes below cannot make a smaller rate larger.
@@ -198,21 +195,14 @@ fn understood_codes(snapshot: &Snapshot, codes: u64, from: &PortRecord, to: &Por
     codes << 8 >> 8 | u64::from(EXACTLY | rate) << 56
 }
 
-/// MTU, rate and the engine's SL where pairs of ports have classes of paths. None: there is no
-/// path, or no way back, and `judge` has to tell; or the SL is not known.
+/// MTU and rate where pairs of ports have classes of paths. None: there is no path, or no way back,
+/// and `judge` has to tell.
 #[inline(never)]
-fn looked_up(snapshot: &Snapshot, ends: &RequestPorts<'_>) -> Option<(PathCapacity, PathSl)> {
+fn looked_up(snapshot: &Snapshot, ends: &RequestPorts<'_>) -> Option<PathCapacity> {
     let (from, to) = (ends.source, ends.destination);
     let [there, back] = ends.classes;
     snapshot.capacity_of(to, from, back)?;
-    let capacity = snapshot.capacity_of(from, to, there)?;
-    // Of other LIDs of the destination the SL may not be known; `unknown_sl` looks at all.
-    let may_be_unknown = snapshot.has_unknown_sls() && to.lmc() != 0;
-    match snapshot.class_sl(there) {
-        PathSl::Unknown => None,
-        _ if may_be_unknown => None,
-        sl => Some((capacity, sl)),
-    }
+    snapshot.capacity_of(from, to, there)
 }
 
 /// True when there is a requester and it may know of both ends, which share a partition.

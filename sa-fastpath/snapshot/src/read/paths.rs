@@ -250,6 +250,37 @@ impl Snapshot {
         }
     }
 
+    /// The same where classes may have a say: the path is of this class. None where the SL is not known, or not
+    /// of every LID of the destination.
+    #[inline(always)]
+    pub fn common_sl_of(
+        &self,
+        hint: u8,
+        from: &PortRecord,
+        to: &PortRecord,
+        class: PathClassIx,
+    ) -> Option<u8> {
+        match self.subnet.engine_sl {
+            ENGINE_TORUS => Some(self.common_sl(hint, from, to)),
+            ENGINE_TABLE => self.known_sl(hint, to, class),
+            _ => Some(hint),
+        }
+    }
+
+    /// Apart from its caller, so that fabrics without such SLs pay for one comparison.
+    #[inline(never)]
+    fn known_sl(&self, hint: u8, to: &PortRecord, class: PathClassIx) -> Option<u8> {
+        // Of other LIDs of the destination the SL may not be known.
+        if self.has_unknown_sls() && to.lmc() != 0 {
+            return None;
+        }
+        match self.class_sl(class) {
+            PathSl::Given(sl) => Some(sl.get()),
+            PathSl::Policy => Some(hint),
+            PathSl::Unknown => None,
+        }
+    }
+
     /// True when paths have to be looked up in tables; else [`Self::uniform_capacity`] tells all.
     #[inline(always)]
     pub const fn has_pair_table(&self) -> bool {
