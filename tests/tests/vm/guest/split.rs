@@ -169,6 +169,7 @@ fn hears_reports(rig: &mut Rig, daemon: &mut Daemon) -> Result<()> {
     console("ReLink \"H3\"[1]")?;
     daemon.answer_until(64, "the port back")?;
     ensure!(daemon.programmed > 0, "OpenSM programmed nothing");
+    ensure!(daemon.overheard > 0, "no answer to an SMP was copied");
     daemon.answer_for(Duration::from_millis(1500))?;
     for error in ["ERR 5410", "ERR 5413", "ERR 541A", "ERR 1A06"] {
         ensure!(!log()?.contains(error), "{error} in OpenSM's log");
@@ -337,6 +338,8 @@ struct Daemon {
     replies: Vec<(u64, Vec<u8>)>,
     reads: Vec<Reads>,
     programmed: u64,
+    /// Copied answers to SMPs.
+    overheard: usize,
 }
 
 impl Daemon {
@@ -356,6 +359,7 @@ impl Daemon {
                         replies: Vec::new(),
                         reads: Vec::new(),
                         programmed: 0,
+                        overheard: 0,
                     });
                 }
                 // That the last one is gone is noticed in its own time.
@@ -395,6 +399,10 @@ impl Daemon {
             Frame::Report(packet) => self.reports.push(packet),
             Frame::Reads(reads) => self.reads.push(reads),
             Frame::Beat(_) => {}
+            Frame::Overheard(lost, words) => {
+                ensure!(lost == 0, "{lost} answers to SMPs were not copied");
+                self.overheard += words.len();
+            }
             Frame::Lent(agent) => {
                 let file = self.stream.take_file().context("no file")?;
                 self.lent.push((file, agent));
