@@ -40,6 +40,18 @@ pub struct Refusal {
     pub torus: Option<Box<Torus>>,
 }
 
+impl Refusal {
+    /// For these reasons alone: nothing was noticed on the way, and switches have no places.
+    pub(crate) const fn new(engine: EngineKind, reasons: Vec<Reason>) -> Self {
+        Self {
+            engine,
+            reasons,
+            warnings: Vec::new(),
+            torus: None,
+        }
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} refuses to route this fabric", self.engine)?;
@@ -64,6 +76,16 @@ pub struct Reason {
 }
 
 impl Reason {
+    /// One that is no matter of a configuration, and of which OpenSM logs nothing.
+    pub(crate) const fn new(code: &'static str, text: String) -> Self {
+        Self {
+            code,
+            text,
+            place: None,
+            opensm_code: None,
+        }
+    }
+
     /// A short name that does not change.
     pub const fn code(&self) -> &'static str {
         self.code

@@ -33,7 +33,8 @@ use std::collections::BTreeMap;
 
 use sa_wire::Guid;
 
-use super::{Before, Engine, Needs, Request, updn, updown};
+use super::updown::{self, roots};
+use super::{Before, Engine, Needs, Request};
 use crate::error::{Reason, Refusal, SwitchName};
 use crate::kind::EngineKind;
 use crate::tables::Routes;
@@ -48,7 +49,7 @@ impl Engine for FatTree {
     }
 
     fn route(&self, request: &Request<'_>) -> Result<Routes, Refusal> {
-        let roots = updn::roots_of(request, EngineKind::FatTree)?;
+        let roots = roots::of_request(request, EngineKind::FatTree)?;
         route(request.topology, roots, request.before)
     }
 
@@ -64,13 +65,13 @@ pub fn route(
     roots: &[Guid],
     before: Option<Before<'_>>,
 ) -> Result<Routes, Refusal> {
-    let warnings = updn::missing_roots(topology, roots, EngineKind::FatTree)?;
+    let warnings = roots::missing(topology, roots, EngineKind::FatTree)?;
     let heights = |topology: &Topology| {
-        updown::levels::heights_of_tree(topology, &updn::switches(topology, roots))
+        updown::levels::heights_of_tree(topology, &roots::switches(topology, roots))
     };
     let reasons = reasons(topology, &heights(topology), !roots.is_empty());
     if !reasons.is_empty() {
-        return Err(updn::refusal(EngineKind::FatTree, reasons));
+        return Err(Refusal::new(EngineKind::FatTree, reasons));
     }
     let mut routes = updown::route(topology, EngineKind::FatTree, &heights, before);
     routes.warnings.extend(warnings);
@@ -110,7 +111,7 @@ fn broken_levels(topology: &Topology, heights: &[u32]) -> Vec<Reason> {
             name(from),
             name(far)
         );
-        updn::reason("level-broken", text)
+        Reason::new("level-broken", text)
     });
     words.collect()
 }
@@ -140,7 +141,7 @@ fn hosts_elsewhere(topology: &Topology, heights: &[u32]) -> Vec<Reason> {
             hosts(&switch),
             heights[switch.index()]
         );
-        updn::reason("hosts-on-levels", text)
+        Reason::new("hosts-on-levels", text)
     });
     words.collect()
 }

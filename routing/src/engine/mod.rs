@@ -137,16 +137,6 @@ pub fn by_kind(kind: EngineKind) -> &'static dyn Engine {
 /// What an engine says that was given an input of another kind than it needs.
 /// A defect of the caller, told as a refusal all the same: a daemon must not end for it.
 fn wrong_input(engine: EngineKind) -> Refusal {
-    let reason = Reason {
-        code: "wrong-input",
-        text: format!("engine {} was not given what it needs", engine.name()),
-        place: None,
-        opensm_code: None,
-    };
-    Refusal {
-        engine,
-        reasons: vec![reason],
-        warnings: Vec::new(),
-        torus: None,
-    }
+    let text = format!("engine {} was not given what it needs", engine.name());
+    Refusal::new(engine, vec![Reason::new("wrong-input", text)])
 }

@@ -20,11 +20,12 @@
 
 use sa_wire::Guid;
 
-use super::{Before, Engine, EngineInput, Needs, Request, updown, wrong_input};
-use crate::error::{Reason, Refusal, Warning};
+use super::updown::{self, roots};
+use super::{Before, Engine, Needs, Request};
+use crate::error::Refusal;
 use crate::kind::EngineKind;
 use crate::tables::Routes;
-use crate::topology::{SwitchIx, Topology};
+use crate::topology::Topology;
 
 /// Up and then down; see the module.
 pub(super) struct UpDown;
@@ -35,7 +36,7 @@ impl Engine for UpDown {
     }
 
     fn route(&self, request: &Request<'_>) -> Result<Routes, Refusal> {
-        let roots = roots_of(request, EngineKind::UpDown)?;
+        let roots = roots::of_request(request, EngineKind::UpDown)?;
         route(request.topology, roots, request.before)
     }
 
@@ -51,75 +52,10 @@ pub fn route(
     roots: &[Guid],
     before: Option<Before<'_>>,
 ) -> Result<Routes, Refusal> {
-    let warnings = missing_roots(topology, roots, EngineKind::UpDown)?;
+    let warnings = roots::missing(topology, roots, EngineKind::UpDown)?;
     let heights =
-        |topology: &Topology| updown::levels::heights(topology, &switches(topology, roots));
+        |topology: &Topology| updown::levels::heights(topology, &roots::switches(topology, roots));
     let mut routes = updown::route(topology, EngineKind::UpDown, &heights, before);
     routes.warnings.extend(warnings);
     Ok(routes)
-}
-
-/// The roots that a request names; none where they are to be found.
-/// Errors: it has an input of another kind.
-pub(super) fn roots_of<'a>(
-    request: &Request<'a>,
-    engine: EngineKind,
-) -> Result<&'a [Guid], Refusal> {
-    match request.input {
-        EngineInput::Roots(roots) => Ok(roots),
-        EngineInput::Nothing => Ok(&[]),
-        _ => Err(wrong_input(engine)),
-    }
-}
-
-/// The switches with these GUIDs, by index.
-pub(super) fn switches(topology: &Topology, guids: &[Guid]) -> Vec<SwitchIx> {
-    let named = topology.switch_ixs();
-    named
-        .filter(|switch| guids.contains(&topology.switch(*switch).guid))
-        .collect()
-}
-
-/// A warning for each root that is no switch of the fabric: it may be down.
-/// Errors: none of them is one.
-pub(super) fn missing_roots(
-    topology: &Topology,
-    roots: &[Guid],
-    engine: EngineKind,
-) -> Result<Vec<Warning>, Refusal> {
-    let is_there = |root: &Guid| topology.switches.iter().any(|switch| switch.guid == *root);
-    let missing: Vec<_> = roots.iter().filter(|root| !is_there(root)).collect();
-    if !roots.is_empty() && missing.len() == roots.len() {
-        let text = format!(
-            "none of the {} roots that are named is a switch of this fabric: name switches by their \
-             node GUIDs, or leave the file of roots out and they are found",
-            roots.len()
-        );
-        return Err(refusal(engine, vec![reason("roots-missing", text)]));
-    }
-    let warnings = missing.into_iter().map(|root| Warning {
-        code: "root-missing",
-        text: format!("root {root} is no switch of this fabric and is left out"),
-    });
-    Ok(warnings.collect())
-}
-
-/// A refusal for these reasons alone.
-pub(super) const fn refusal(engine: EngineKind, reasons: Vec<Reason>) -> Refusal {
-    Refusal {
-        engine,
-        reasons,
-        warnings: Vec::new(),
-        torus: None,
-    }
-}
-
-/// A reason that is no matter of a configuration.
-pub(super) const fn reason(code: &'static str, text: String) -> Reason {
-    Reason {
-        code,
-        text,
-        place: None,
-        opensm_code: None,
-    }
 }

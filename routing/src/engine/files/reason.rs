@@ -51,12 +51,7 @@ impl From<&FilesReason> for Reason {
             FilesReason::PortOutOfRange { .. } => "port-out-of-range",
             FilesReason::Sl2VlOutOfRange { .. } => "sl2vl-out-of-range",
         };
-        Self {
-            code,
-            text: reason.to_string(),
-            place: None,
-            opensm_code: None,
-        }
+        Self::new(code, reason.to_string())
     }
 }
 

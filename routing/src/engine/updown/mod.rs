@@ -10,6 +10,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `roots` | the roots that are named |
 //! | `levels` | heights, by roots that are named or found |
 //! | `cabling` | cables as flat arrays, parallel ones together |
 //! | `order` | an order of the switches in which every pair has a path |
@@ -35,6 +36,7 @@ mod keep;
 pub(super) mod levels;
 mod order;
 mod plan;
+pub(super) mod roots;
 mod slopes;
 mod steps;
 mod whole;
