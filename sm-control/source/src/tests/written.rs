@@ -1,9 +1,11 @@
 //! What is overheard of an SM is what its SA would tell.
 
+use core::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
 use sa_fabric::sa_records::{Records, SaFabric};
 use sa_wire::Lid;
+use sa_wire::records::NodeRecord;
 use sa_wire::umad::MAD_SIZE;
 use zerocopy::IntoBytes;
 
@@ -35,32 +37,30 @@ fn begun(records: &Records, sm: u16) -> (Written, Sweep) {
     (written, sweep)
 }
 
+/// The host that the SA tells last.
+fn last_host(records: &Records) -> &NodeRecord {
+    let mut nodes = records.nodes.iter().rev();
+    nodes.find(|it| it.node_type == 1).unwrap()
+}
+
+/// Equal, or a message with the first that differs.
+fn assert_rows<R: PartialEq + Debug>(one: &[R], other: &[R]) {
+    let mut both = one.iter().zip(other);
+    let differ = both.find(|(one, other)| one != other);
+    assert_eq!((differ, one.len()), (None, other.len()));
+}
+
 /// Records of a fabric are too many to be printed whole.
 fn assert_same(one: &Records, other: &Records) {
-    let differ = one
-        .nodes
-        .iter()
-        .zip(&other.nodes)
-        .find(|(one, other)| one != other);
-    assert_eq!((differ, one.nodes.len()), (None, other.nodes.len()));
-    let differ = one
-        .ports
-        .iter()
-        .zip(&other.ports)
-        .find(|(one, other)| one != other);
-    assert_eq!((differ, one.ports.len()), (None, other.ports.len()));
+    assert_rows(&one.nodes, &other.nodes);
+    assert_rows(&one.ports, &other.ports);
     assert_eq!(one.links, other.links);
     assert_eq!(one.switches, other.switches);
     assert!(one.lfts.keys().eq(other.lfts.keys()));
     let mut tables = one.lfts.iter().zip(other.lfts.values());
     let differ = tables.find(|((_, one), other)| one != other);
     assert_eq!(differ.map(|((lid, _), _)| lid), None);
-    let differ = one
-        .sl2vl
-        .iter()
-        .zip(&other.sl2vl)
-        .find(|(one, other)| one != other);
-    assert_eq!((differ, one.sl2vl.len()), (None, other.sl2vl.len()));
+    assert_rows(&one.sl2vl, &other.sl2vl);
     assert!(one == other, "P_Keys or GUIDs");
 }
 
@@ -128,13 +128,7 @@ fn a_sweep_that_writes_everything_tells_what_the_sa_tells() {
 fn a_node_that_no_cable_leads_to_is_forgotten_and_found_again() {
     let (records, sm) = tree();
     let (mut written, mut sweep) = begun(&records, sm);
-    let gone = records
-        .nodes
-        .iter()
-        .rev()
-        .find(|it| it.node_type == 1)
-        .unwrap()
-        .lid;
+    let gone = last_host(&records).lid;
     assert_ne!(gone.get(), sm);
     let mut without = records.clone();
     without.nodes.retain(|it| it.lid != gone);
@@ -328,12 +322,7 @@ fn another_lid_moves_all_records_of_a_node() {
 fn a_cable_that_was_moved_leaves_its_old_place() {
     let (records, sm) = tree();
     let (mut written, mut sweep) = begun(&records, sm);
-    let host = records
-        .nodes
-        .iter()
-        .rev()
-        .find(|it| it.node_type == 1)
-        .unwrap();
+    let host = last_host(&records);
     let (_, found) = Sweep::default().discovery(&records, sm);
     let link = records
         .links
@@ -458,12 +447,7 @@ fn a_fabric_that_stays_incomplete_is_read_and_one_under_way_is_not() {
     let wants = Wants::default();
     source.read(&wants).unwrap();
     // A host that has lost its LID, as between discovery and setting.
-    let host = records
-        .nodes
-        .iter()
-        .rev()
-        .find(|it| it.node_type == 1)
-        .unwrap();
+    let host = last_host(&records);
     let route = &found[&host.lid.get()].route;
     let mut port = *records.ports.iter().find(|it| it.lid == host.lid).unwrap();
     port.base_lid = 0.into();
