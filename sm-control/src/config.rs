@@ -183,6 +183,9 @@ pub struct RoutingSection {
     /// in service stays.
     #[serde(default)]
     pub allow_lost_pairs: bool,
+    /// Refuse loops that packets of hosts do not close, too: [`Inputs::strict`].
+    #[serde(default)]
+    pub strict: bool,
 }
 
 /// `[partitions]`

@@ -36,6 +36,10 @@ pub(crate) struct Compile {
     /// Write the snapshot although the routes have a credit loop or wired pairs have no path
     #[arg(long)]
     allow_problems: bool,
+    /// Refuse (exit 3) loops of packets that only switches themselves send each other, and of
+    /// multicast, too
+    #[arg(long, conflicts_with = "allow_problems")]
+    strict: bool,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -46,6 +50,7 @@ pub(crate) struct Compile {
 pub(crate) fn run(verb: &Compile) -> Outcome {
     let mut inputs = verb.fabric.inputs();
     inputs.allow_lost_pairs = verb.allow_problems;
+    inputs.strict = verb.strict;
     // No clock reading: the same inputs give the same file.
     let compiled = pipeline::compile(&inputs, Stamp::default()).map_err(failure)?;
     warn(&[&compiled.warnings[..], &compiled.arbitration].concat());
@@ -92,7 +97,7 @@ struct Report<'a> {
     pairs_lost: u64,
     /// True only with `--allow-problems`, or where tables were read.
     credit_loop: bool,
-    /// A loop of packets from port 0 to port 0 alone, which is never in the way of writing.
+    /// A loop of packets from port 0 to port 0 alone, which is in the way of writing only with `--strict`.
     management_cycle: bool,
     /// By wall time, like the three below.
     read_ms: f64,

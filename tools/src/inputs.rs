@@ -290,6 +290,7 @@ pub(crate) fn failure(error: PipelineError) -> Failure {
         },
         PipelineError::Refused(_)
         | PipelineError::CreditLoop { .. }
+        | PipelineError::StrictLoop { .. }
         | PipelineError::LostPairs(_) => Failure::refused(error.to_string()),
         other => Failure::failed(other),
     }

@@ -48,6 +48,7 @@ impl Config {
             vl_cap: None,
             failed: Vec::new(),
             allow_lost_pairs: routing.allow_lost_pairs,
+            strict: routing.strict,
         }
     }
 

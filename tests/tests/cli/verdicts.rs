@@ -9,12 +9,17 @@ use std::process::{Command, Output};
 use sa_tests::cli::{program, sapphire};
 
 /// What is asked of each directory of dumps, and whether a management loop is refused there.
-const VERBS: [(&[&str], &[&str], bool); 6] = [
+const VERBS: [(&[&str], &[&str], bool); 7] = [
     (&["check"], &[], false),
     (&["check"], &["--strict"], true),
     (&["route", "--fabric"], &[], false),
     (&["route", "--fabric"], &["--strict"], true),
     (&["compile", "-o", "SNAPSHOT", "--fabric"], &[], false),
+    (
+        &["compile", "-o", "SNAPSHOT", "--fabric"],
+        &["--strict"],
+        true,
+    ),
     (&["explain", "--fabric"], &["H0_0_0", "H3_1_1"], false),
 ];
 
@@ -26,6 +31,9 @@ const TOLD: [&str; 2] = [
     "packets from port 0 of a switch to port 0 of another",
     "packets from one switch itself (port 0) to another could close a credit loop",
 ];
+
+/// As the daemon refuses it where it is strict.
+const REFUSED: &str = "packets between ports 0 of switches could close a credit loop";
 
 fn is_told(output: &Output) -> bool {
     let texts = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
@@ -42,10 +50,10 @@ fn asked(verb: &[&str], dumps: &str, options: &[&str], snapshot: &str) -> Output
     sapphire(&all, "")
 }
 
-fn daemon(directory: &Path, dumps: &str) -> Output {
+fn daemon(directory: &Path, dumps: &str, strict: bool) -> Output {
     let (config, ring) = (directory.join("sapphired.toml"), directory.join("ring"));
     let text = format!(
-        "[fabric]\nsource = \"files\"\npath = {dumps:?}\n[[port]]\ntransport = \"ring\"\npath = {ring:?}\n"
+        "[fabric]\nsource = \"files\"\npath = {dumps:?}\n[routing]\nstrict = {strict}\n[[port]]\ntransport = \"ring\"\npath = {ring:?}\n"
     );
     std::fs::write(&config, text).unwrap();
     let mut command = Command::new(program("sapphired").unwrap());
@@ -72,9 +80,13 @@ fn of_opensms_tables_all_verbs_and_the_daemon_say_the_same() {
                 assert_eq!(said.status.code(), Some(status), "{about}");
                 assert_eq!(is_told(&said), has_loop, "{about}");
             }
-            let said = daemon(directory.path(), dumps);
+            let said = daemon(directory.path(), dumps, false);
             assert!(said.status.success(), "{engine}: {said:?}");
             assert_eq!(is_told(&said), has_loop, "{engine}: {said:?}");
+            let said = daemon(directory.path(), dumps, true);
+            assert_eq!(said.status.success(), !has_loop, "{engine}: {said:?}");
+            let text = String::from_utf8_lossy(&said.stderr);
+            assert_eq!(text.contains(REFUSED), has_loop, "{engine}: {text}");
         }
     }
 }

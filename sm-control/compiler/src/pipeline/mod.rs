@@ -30,6 +30,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use routing::paths::classes::TooManyClasses;
+use routing::proof::CreditLoop;
 use routing::{EngineKind, Survey};
 use sa_fabric::display::count;
 use sa_fabric::sa_records::SaFabric;
@@ -110,8 +111,9 @@ pub struct Compiled {
     pub timings: Timings,
     /// What a running SA told, where the fabric comes from one.
     pub from_sa: Option<Arc<SaFabric>>,
-    /// As the operator said.
+    /// As the operator said, like `strict`.
     allow_lost_pairs: bool,
+    strict: bool,
 }
 
 /// Why there is no snapshot.
@@ -146,6 +148,17 @@ pub enum PipelineError {
         /// The channels of the loop. Shape: a line each.
         channels: String,
     },
+    /// A loop that packets of hosts alone do not close; an error only where the operator is strict.
+    #[error(
+        "{whose} could close a credit loop, which is refused because of strict; each may wait for \
+         the next:\n{channels}"
+    )]
+    StrictLoop {
+        /// Whose packets close it. "packets between ports 0 of switches".
+        whose: &'static str,
+        /// As in [`Self::CreditLoop`].
+        channels: String,
+    },
     /// Wired pairs have no path. Pairs that a failure has cut apart are none of these.
     #[error(
         "{} no path; repair the fabric or its configuration, or allow lost pairs",
@@ -166,7 +179,7 @@ impl PipelineError {
 
 impl Compiled {
     /// Whether it may go into service without being told to. Errors: a credit loop; lost
-    /// pairs. Tables that switches hold already are served whatever
+    /// pairs; where the inputs are strict, loops of management or multicast. Tables that switches hold already are served whatever
     /// they are: the SM made them, and silence would mend nothing.
     pub fn publishable(&self) -> Result<(), PipelineError> {
         // First, as the proof of such tables may find anything.
@@ -174,9 +187,11 @@ impl Compiled {
             return Ok(());
         }
         if let Some(cycle) = &self.proof.credit_loop {
-            let words = cycle.in_words(&self.parts.topology, &self.parts.routes);
-            let channels = words.trim_end().to_owned();
+            let channels = self.channels(cycle);
             return Err(PipelineError::CreditLoop { channels });
+        }
+        if self.strict {
+            self.without_other_loops()?;
         }
         match self.proof.reachability.lost_between_hosts {
             0 => Ok(()),
@@ -185,6 +200,30 @@ impl Compiled {
             _ if self.allow_lost_pairs || self.parts.refusal.is_some() => Ok(()),
             lost => Err(PipelineError::LostPairs(lost)),
         }
+    }
+
+    /// What only a strict operator refuses. Errors: [`PipelineError::StrictLoop`].
+    fn without_other_loops(&self) -> Result<(), PipelineError> {
+        let loops = [
+            (
+                &self.proof.management_loop,
+                "packets between ports 0 of switches",
+            ),
+            (&self.proof.multicast_loop, "unicast and multicast together"),
+        ];
+        let found = loops
+            .into_iter()
+            .find_map(|(found, whose)| Some((found.as_ref()?, whose)));
+        found.map_or(Ok(()), |(cycle, whose)| {
+            let channels = self.channels(cycle);
+            Err(PipelineError::StrictLoop { whose, channels })
+        })
+    }
+
+    /// A loop, a line a channel.
+    fn channels(&self, cycle: &CreditLoop) -> String {
+        let words = cycle.in_words(&self.parts.topology, &self.parts.routes);
+        words.trim_end().to_owned()
     }
 
     /// The tables were read from a running fabric and not made.
@@ -278,7 +317,6 @@ pub fn compile_after(
     })
     // A difference is a defect of ours: the snapshot is not shown to anybody.
     .map_err(PipelineError::CrossCheck)?;
-    let allow_lost_pairs = inputs.allow_lost_pairs;
     let mut compiled = Compiled {
         parts,
         snapshot,
@@ -288,7 +326,8 @@ pub fn compile_after(
         changes,
         timings,
         from_sa: inputs.from_sa.clone(),
-        allow_lost_pairs,
+        allow_lost_pairs: inputs.allow_lost_pairs,
+        strict: inputs.strict,
     };
     // What would have refused the tables of an engine is a warning here.
     if compiled.serves_held_tables() {
