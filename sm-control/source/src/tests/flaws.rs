@@ -112,6 +112,47 @@ fn two_sms_are_a_handover() {
 }
 
 #[test]
+fn numbers_beyond_what_a_subnet_has_are_told() {
+    let served = Site::tree().compiled();
+    let told = |place: std::ops::Range<usize>, value: &'static [u8]| {
+        refused(Fake::with_records(
+            &served,
+            AttributeId::NODE_RECORD,
+            move |records| {
+                let last = records.last_mut().unwrap();
+                last.get_mut(place.clone()).unwrap().copy_from_slice(value);
+            },
+        ))
+    };
+    let error = told(0..2, &[0xc0, 0]);
+    assert!(
+        error.contains("has LID 49152; unicast LIDs end at 49151"),
+        "{error}"
+    );
+    // NumPorts of the NodeInfo.
+    let error = told(4 + 3..4 + 4, &[255]);
+    assert!(error.contains("255 ports; a node has 1 to 254"), "{error}");
+}
+
+#[test]
+fn ports_of_two_subnets_are_no_fabric() {
+    let served = Site::tree().compiled();
+    let error = refused(Fake::with_records(
+        &served,
+        AttributeId::PORT_INFO_RECORD,
+        |records| {
+            let end = records.iter_mut().find(|record| record[..2] == [0, 2]);
+            end.unwrap()[4 + 8..4 + 16].copy_from_slice(&0xfec0_0000_0000_0007_u64.to_be_bytes());
+        },
+    ));
+    assert!(
+        error.contains("ports have different GID prefixes (")
+            && error.contains(": 0xfec0000000000007"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_refusal_is_told_with_its_status() {
     let served = Site::tree().compiled();
     let error = refused(Fake::spoilt(&served, |request, mut reply| {

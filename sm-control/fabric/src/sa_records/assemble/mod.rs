@@ -10,7 +10,7 @@
 //! 4. every switch has its SwitchInfoRecord;
 //! 5. every LinkRecord has its counterpart, and no port two cables (`whole`);
 //! 6. forwarding tables have all blocks up to LinearFDBTop (`whole`);
-//! 7. one LMC, one SM (`whole`).
+//! 7. one LMC, one SM, one GID prefix (`whole`).
 //!
 //! `fields` turns single fields into values. The result keeps what [`Fabric`] promises, by checks
 //! of its own: `build` reports places in a text, and there is none.
@@ -65,6 +65,7 @@ pub(super) fn assemble(records: &Records) -> Result<Assembled, Incomplete> {
     builder.tables_are_whole(records)?;
     let (lmc, lmc_esp0) = builder.lmc()?;
     let sm = builder.sm(records)?;
+    builder.one_prefix(records)?;
     let notes = builder.loose_ends();
     Ok(Assembled {
         fabric: Fabric::from_raw(builder.nodes, Some(sm), Source::Sa),
@@ -118,7 +119,8 @@ impl Builder {
         self.end_port(at, record)
     }
 
-    /// A node that was not met before, with bare ports. Errors: its type is none.
+    /// A node that was not met before, with bare ports. Errors: its type is none; 255 ports, the
+    /// number that says "no path" in forwarding tables.
     fn add(&mut self, guid: Guid, record: &NodeRecord) -> Result<NodeIx, Incomplete> {
         let kind = [NodeType::Ca, NodeType::Switch, NodeType::Router]
             .into_iter()
@@ -127,6 +129,11 @@ impl Builder {
                 let code = record.node_type;
                 incomplete(format!("node {guid} is of type {code}, which nothing is"))
             })?;
+        if record.num_ports == u8::MAX {
+            return Err(incomplete(format!(
+                "node {guid} has 255 ports; a node has 1 to 254"
+            )));
+        }
         // Devices without chassis tell 0.
         let system = Guid::new(record.system_image_guid.get()).unwrap_or(guid);
         let ix = NodeIx::nth(self.nodes.len());
@@ -161,7 +168,10 @@ impl Builder {
             )));
         }
         let raw = record.lid.get();
-        let lid = Lid::new(raw).map_err(|_| incomplete(format!("{name} has no LID yet")))?;
+        let lid = Lid::new(raw).map_err(|_| match raw {
+            0 => incomplete(format!("{name} has no LID yet")),
+            _ => incomplete(format!("{name} has LID {raw}; unicast LIDs end at 49151")),
+        })?;
         if let Some(other) = self.by_lid.insert(raw, at) {
             return Err(self.both_have(raw, other, at));
         }

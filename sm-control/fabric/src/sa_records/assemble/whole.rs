@@ -1,6 +1,6 @@
 //! What only all records together tell: cables, whole tables, the LMC, the SM.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sa_text::Remark;
 use sa_wire::records::{PortInfoRecord, SwitchInfoRecord};
@@ -115,14 +115,7 @@ impl Builder {
     /// By MasterSMLID of all end ports. Ports that name different ones are a handover under way:
     /// some have heard of the new SM already.
     pub(super) fn sm(&self, records: &Records) -> Result<PortRef, Incomplete> {
-        // External ports of switches have neither LID nor SM.
-        let is_end = |port: &&PortInfoRecord| port.base_lid.get() != 0 && port.sm_lid.get() != 0;
-        let named: BTreeSet<u16> = records
-            .ports
-            .iter()
-            .filter(is_end)
-            .map(|port| port.sm_lid.get())
-            .collect();
+        let named: BTreeSet<u16> = in_use(records).map(|port| port.sm_lid.get()).collect();
         let lids: Vec<u16> = named.into_iter().collect();
         match lids.as_slice() {
             [lid] => {
@@ -135,6 +128,30 @@ impl Builder {
                 "ports name different SMs, at LIDs {lids:?}; one takes over from the other"
             ))),
         }
+    }
+
+    /// One GID prefix: a path record names both ends by it, and a snapshot holds one.
+    ///
+    /// Ports that the SM has not set up yet have none. Errors: ports of several subnets, or of one
+    /// whose prefix is being changed.
+    pub(super) fn one_prefix(&self, records: &Records) -> Result<(), Incomplete> {
+        let mut first: BTreeMap<u64, &PortInfoRecord> = BTreeMap::new();
+        for port in in_use(records).filter(|port| port.gid_prefix.get() != 0) {
+            first.entry(port.gid_prefix.get()).or_insert(port);
+        }
+        if first.len() < 2 {
+            return Ok(());
+        }
+        let name = |(prefix, port): (&u64, &&PortInfoRecord)| {
+            let at = self.by_lid.get(&port.lid.get());
+            let name = at.map_or_else(String::new, |at| self.name(*at));
+            format!("{name}: 0x{prefix:016x}")
+        };
+        let names: Vec<String> = first.iter().map(name).collect();
+        Err(incomplete(format!(
+            "ports have different GID prefixes ({}); a subnet has one, and its SM gives it to all",
+            first_few(&names)
+        )))
     }
 
     /// Ports that are up and lead nowhere.
@@ -160,6 +177,12 @@ impl Builder {
         };
         (!names.is_empty()).then(note).into_iter().collect()
     }
+}
+
+/// End ports that an SM has set up. External ports of switches have neither LID nor SM.
+fn in_use(records: &Records) -> impl Iterator<Item = &PortInfoRecord> {
+    let is_end = |port: &&PortInfoRecord| port.base_lid.get() != 0 && port.sm_lid.get() != 0;
+    records.ports.iter().filter(is_end)
 }
 
 /// Of a LinearForwardingTableRecord.
