@@ -15,6 +15,7 @@ pub mod daemon;
 pub mod fuzz;
 pub mod golden;
 pub mod http;
+pub mod made;
 pub mod random;
 pub mod records;
 pub mod ring;

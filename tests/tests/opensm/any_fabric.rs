@@ -3,9 +3,8 @@
 
 use anyhow::{Context, Result, ensure};
 use sa_rig::Fabric;
+use sa_tests::made::{quality, routed_by_opensm};
 use serde_json::Value;
-
-use crate::made::{quality, routed_by_opensm};
 
 /// What is made, and how many times as many paths as OpenSM's the fullest link may have: ways are the lightest as a whole,
 /// which on a damaged tree leaves one link fuller, while hosts get more.

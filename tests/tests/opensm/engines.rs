@@ -16,10 +16,9 @@ use sa_compiler::pipeline::{Inputs, Stamp, compile};
 use sa_fabric::formats::subnet_lst;
 use sa_rig::Fabric;
 use sa_source::{Ask, Client, SaSource, SaTransport};
+use sa_tests::made::net;
 use sa_wire::path_record::PathRecord;
 use sa_wire::{Lid, NodeType, request};
-
-use crate::made::net;
 
 /// Where OpenSM has nothing else to do than what the engine does.
 const SHAPES: [&str; 3] = [

@@ -11,9 +11,8 @@ use sa_fabric::Node;
 use sa_fabric::formats::subnet_lst;
 use sa_rig::Fabric;
 use sa_tests::cli::sapphire_in;
+use sa_tests::made::routed_by_opensm;
 use sa_wire::NodeType;
-
-use crate::made::routed_by_opensm;
 
 /// What is made, OpenSM's engine, and switches and hosts.
 const SHAPES: [(&str, &str, [usize; 2]); 7] = [

@@ -10,7 +10,6 @@ mod generated;
 mod groups;
 mod ibdmchk;
 mod live_sa;
-mod made;
 mod multicast;
 mod overheard;
 mod partitions;

@@ -3,9 +3,8 @@
 
 use anyhow::{Context, Result, ensure};
 use sa_rig::Fabric;
+use sa_tests::made::{quality, routed_by_opensm};
 use serde_json::Value;
-
-use crate::made::{quality, routed_by_opensm};
 
 /// What is made, and OpenSM's engine: what the other one refuses is routed by the one that takes it.
 const FABRICS: [(&str, &str); 6] = [

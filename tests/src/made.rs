@@ -5,11 +5,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use sa_rig::Fabric;
-use sa_tests::cli::sapphire_in;
 use serde_json::Value;
 
+use crate::cli::sapphire_in;
+
 /// The net file of a fabric: words as behind `sapphire fabric`.
-pub(crate) fn net(shape: &str) -> Result<String> {
+pub fn net(shape: &str) -> Result<String> {
     let directory = tempfile::tempdir()?;
     let mut arguments = vec!["fabric"];
     arguments.extend(shape.split(' '));
@@ -21,7 +22,7 @@ pub(crate) fn net(shape: &str) -> Result<String> {
 }
 
 /// A fabric that OpenSM has routed and left. `engine` as its option -R takes it.
-pub(crate) fn routed_by_opensm(shape: &str, engine: &str, more: &[&str]) -> Result<Fabric> {
+pub fn routed_by_opensm(shape: &str, engine: &str, more: &[&str]) -> Result<Fabric> {
     let net = net(shape)?;
     let host = net.split('"').find(|name| name.starts_with('H'));
     let fabric = Fabric::start(&net)?;
@@ -30,7 +31,7 @@ pub(crate) fn routed_by_opensm(shape: &str, engine: &str, more: &[&str]) -> Resu
 }
 
 /// What `sapphire route --quality` says of a fabric.
-pub(crate) fn quality(directory: &Path, fabric: &str, engine: &str) -> Result<Value> {
+pub fn quality(directory: &Path, fabric: &str, engine: &str) -> Result<Value> {
     let line = [
         "route",
         "--fabric",
