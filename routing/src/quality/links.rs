@@ -7,16 +7,16 @@ use crate::topology::{SwitchIx, Topology, count32};
 
 /// A cable between switches in one direction.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Link {
+pub(crate) struct Link {
     /// Below [`Links::numbers`].
-    pub(super) number: u32,
+    pub(crate) number: u32,
     /// The switch that it leads to.
-    pub(super) far: SwitchIx,
+    pub(crate) far: SwitchIx,
 }
 
 /// Where the ports of all switches lead.
 /// 4 bytes for each port: 0.9 MB for 3,920 switches of 56 ports.
-pub(super) struct Links {
+pub(crate) struct Links {
     /// By switch: the number of its port 0; one more entry at the end.
     first: Vec<u32>,
     /// By number: the far switch, or `NO_SWITCH`.
@@ -29,7 +29,7 @@ pub(super) struct Links {
 const NO_SWITCH: u32 = u32::MAX;
 
 impl Links {
-    pub(super) fn new(topology: &Topology) -> Self {
+    pub(crate) fn new(topology: &Topology) -> Self {
         let (mut first, mut far) = (vec![0], Vec::new());
         let mut count = 0;
         for switch in topology.switch_ixs() {
@@ -45,19 +45,19 @@ impl Links {
     }
 
     /// How many numbers there are, those of ports without a link included.
-    pub(super) fn numbers(&self) -> usize {
+    pub(crate) fn numbers(&self) -> usize {
         self.far.len()
     }
 
     /// How many links there are: two for each cable between switches.
-    pub(super) const fn count(&self) -> usize {
+    pub(crate) const fn count(&self) -> usize {
         self.count
     }
 
     /// The link by which an entry of a switch's table sends; none for hosts, port 0, and ports
     /// that do not exist.
     #[inline]
-    pub(super) fn behind(&self, switch: SwitchIx, entry: u8) -> Option<Link> {
+    pub(crate) fn behind(&self, switch: SwitchIx, entry: u8) -> Option<Link> {
         let number = self.first[switch.index()] + u32::from(entry);
         // An entry beyond the last port would be taken for a port of the next switch.
         if number >= self.first[switch.index() + 1] {

@@ -14,8 +14,8 @@
 use crate::parallel;
 use crate::paths::columns::{self, Columns};
 use crate::quality::links::Links;
-use crate::tables::Routes;
-use crate::topology::{SwitchIx, Topology, count32};
+use crate::tables::{Lft, Routes};
+use crate::topology::{LidMap, SwitchIx, Topology, count32};
 
 /// How paths between hosts share the links.
 ///
@@ -36,15 +36,20 @@ pub struct Loads {
 /// Counts the paths over every link. Paths that do not arrive count nowhere.
 pub fn loads(topology: &Topology, routes: &Routes) -> Loads {
     let links = Links::new(topology);
-    let hosts = hosts_on(topology);
-    let lft = routes.lfts();
+    let paths = paths(topology, &links, routes.lfts());
+    summary(topology, &links, &paths)
+}
+
+/// By number of the link: paths over it.
+pub(crate) fn paths(topology: &Topology, links: &Links, lft: &Lft) -> Vec<u64> {
+    let (hosts, lids) = (hosts_on(topology), LidMap::new(topology));
     let parts = parallel::over_queue(columns::blocks(lft), lft.size(), |blocks| {
-        let mut counter = Counter::new(&links, &hosts);
+        let mut counter = Counter::new(links, &hosts);
         let mut columns = Columns::default();
         for block in blocks {
             columns.load(lft, block);
             for lid in columns.lids() {
-                let owner = routes.lids().at(lid).map(|end| topology.end_port(end));
+                let owner = lids.at(lid).map(|end| topology.end_port(end));
                 let at = owner.and_then(|end| end.attached);
                 // Port 0 is no host.
                 if let Some((switch, port)) = at.filter(|(_, port)| *port != 0) {
@@ -54,7 +59,14 @@ pub fn loads(topology: &Topology, routes: &Routes) -> Loads {
         }
         counter.paths
     });
-    summary(topology, &links, &parts)
+    // In whole numbers, so that the order of the workers does not matter.
+    let mut all = vec![0; links.numbers()];
+    for part in &parts {
+        for (all, paths) in all.iter_mut().zip(part) {
+            *all += paths;
+        }
+    }
+    all
 }
 
 /// By switch: CA and router ports plugged into it.
@@ -63,23 +75,22 @@ fn hosts_on(topology: &Topology) -> Vec<u32> {
     topology.switch_ixs().map(count).collect()
 }
 
-/// Sums up what the workers counted; in whole numbers, so that their order does not matter.
+/// The figures of all links.
 #[expect(
     clippy::cast_precision_loss,
     reason = "counts of paths stay below 2^53: 65,536^2 paths of 64 hops"
 )]
-fn summary(topology: &Topology, links: &Links, parts: &[Vec<u64>]) -> Loads {
+fn summary(topology: &Topology, links: &Links, paths: &[u64]) -> Loads {
     let all = topology.switch_ixs().flat_map(|switch| {
         let cables = topology.cables(switch);
         cables.filter_map(move |(port, ..)| links.behind(switch, port))
     });
-    let paths = |number: u32| -> u64 { parts.iter().map(|part| part[number as usize]).sum() };
     let mut loads = Loads {
         links: links.count(),
         ..Loads::default()
     };
     let mut sum = 0;
-    for paths in all.map(|link| paths(link.number)) {
+    for paths in all.map(|link| paths[link.number as usize]) {
         loads.unused += usize::from(paths == 0);
         loads.most = loads.most.max(paths);
         sum += paths;

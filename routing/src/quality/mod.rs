@@ -28,8 +28,8 @@
 //! would be: compare engines on one fabric, not fabrics with each other.
 
 mod bandwidth;
-mod links;
-mod loads;
+pub(crate) mod links;
+pub(crate) mod loads;
 
 pub use self::bandwidth::{Bandwidth, bandwidth};
 pub use self::loads::{Loads, loads};

@@ -71,15 +71,6 @@ impl Lft {
         (lft, results)
     }
 
-    /// Tables that lie in memory as they are to: switch after switch, each of `stride` bytes.
-    pub(crate) fn of(stride: usize, bytes: Vec<u8>) -> Self {
-        Self {
-            stride,
-            bytes: Arc::new(bytes),
-            others: Vec::new(),
-        }
-    }
-
     /// The same tables but for some switches. Shape: each of [`Self::stride`] bytes.
     /// A table that equals the shared one is not kept beside it: after a repair all lie in the
     /// block again.

@@ -247,6 +247,25 @@ fn tables_stay_where_they_are_and_come_back() {
     }
 }
 
+/// A leaf with three hosts and two cables left: one way for each LID would put two on one of them.
+#[test]
+fn paths_move_from_links_that_have_more_than_others() {
+    let mut hurt = fat_tree(6, 0, None);
+    let whole = hurt.build();
+    let (port, ..) = whole.cables(SwitchIx(0)).next().unwrap();
+    hurt.uncable((whole.switch(SwitchIx(0)).guid.get(), port));
+    let hurt = hurt.build();
+    assert_eq!(loads(&whole, &up_down(&whole)).most, 51);
+    let from_nothing = up_down(&hurt);
+    let kept = after(&hurt, (&whole, &up_down(&whole)));
+    for routes in [from_nothing, kept] {
+        assert_sound(&hurt, &routes);
+        // Three LIDs from 51 hosts each, over two links; a switch with three hosts cannot be shared out.
+        let most = loads(&hurt, &routes).most;
+        assert!(most <= 3 * 51 / 2 + 3, "{most}");
+    }
+}
+
 /// The same tables whichever failed first, and each of them from any step.
 #[test]
 fn tables_depend_on_what_is_missing_alone() {

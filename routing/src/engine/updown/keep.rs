@@ -1,69 +1,57 @@
 //! Tables of a fabric of which parts are missing: those of the whole one, as far as they hold.
 
+use std::ops::Range;
+
 use super::cabling::Cabling;
-use super::deal::Goal;
-use super::goals;
+use super::ground::Ground;
 use super::order::Order;
-use super::plan::Ground;
-use super::slopes::{Slope, Slopes};
-use super::steps::{Step, Steps, leads_on};
-use super::whole::{Part, far_slopes};
+use super::relieve::relieve;
+use super::ways::{Places, Ways, each};
+use super::whole::Part;
 use crate::error::Warning;
+use crate::parallel;
 use crate::tables::{Lft, NO_PATH};
 use crate::topology::{SwitchIx, Topology, count32};
 
 /// The tables, and what there is to say about them.
-/// Cost: O(switches x LIDs), on all cores.
+/// Cost: O(switches x LIDs), on all cores; memory for tables that change alone, where all switches are
+/// there.
 pub(super) fn tables(
     topology: &Topology,
-    cabling: &Cabling,
-    heights: &dyn Fn(&Topology) -> Vec<u32>,
+    ground: &Ground<'_>,
     part: &Part,
 ) -> (Lft, Option<Warning>) {
-    let old = old_order(cabling, &heights(&part.whole.topology), part);
-    let heights = heights(topology);
-    let order = old.unwrap_or_else(|| Order::new(cabling, &heights));
-    let slopes = Slopes::new(cabling, &order);
-    let steps = Steps::new(cabling, &order, &slopes);
-    let ground = Ground {
-        cabling,
-        order: &order,
-        slopes: &slopes,
-        heights: &heights,
-        steps: &steps,
-    };
-    let keeper = Keeper {
-        ground,
-        part,
-        far: far_slopes(topology, &order),
-        goals: goals(topology),
-    };
+    let keeper = Keeper { ground, part };
     let stride = usize::from(topology.max_lid()) + 1;
-    let fill = |first, rows: &mut [u8]| -> usize {
-        let rows = (count32(first)..).zip(rows.chunks_mut(stride));
-        rows.map(|(from, row)| keeper.fill(from, row)).sum()
+    let old = part.whole.routes.lfts();
+    let is_in_place = (0..).zip(&part.old).all(|(new, old)| new == *old)
+        && (stride, part.old.len()) == (old.stride(), old.switches());
+    let (mut lft, moved) = if is_in_place {
+        keeper.changed(old)
+    } else {
+        keeper.filled(topology, stride)
     };
-    let (lft, moved) = Lft::filled(topology, topology.max_lid(), fill);
-    let lft = shared(lft, part.whole.routes.lfts());
-    let warning = (!part.is_all).then(|| warning(moved.iter().sum(), part));
+    if moved > 0 && lft.size() <= SMALL {
+        let may_move = |from: u32, lid: u16, entry: u8| keeper.old(from, lid) != entry;
+        relieve(topology, ground, &mut lft, &may_move);
+    }
+    let warning = (!part.is_all).then(|| warning(moved, part));
     (lft, warning)
 }
 
-/// The order of the whole fabric, where that still leads everywhere.
-fn old_order(cabling: &Cabling, heights: &[u32], part: &Part) -> Option<Order> {
-    let order = Order::new(&Cabling::new(&part.whole.topology), heights);
-    order.carried_over(cabling, &part.old)
-}
+/// Entries up to which links are relieved after a failure: 6,000 hosts or so. Counting all paths would
+/// take longer than all else in a larger fabric, where the share of a link that one failure moves is small.
+const SMALL: usize = 1 << 23;
 
-/// The same tables in the memory of the old ones where these are the same, so that a proof sees at
-/// a glance what did not change.
-fn shared(new: Lft, old: &Lft) -> Lft {
-    if new.stride() != old.stride() || new.switches() != old.switches() {
-        return new;
-    }
-    let switches = (0..count32(new.switches())).map(SwitchIx);
-    let changed = switches.filter(|switch| new.table(*switch) != old.table(*switch));
-    old.with(changed.map(|switch| (switch, new.table(switch).to_vec())))
+/// The order of the whole fabric, where that still leads everywhere.
+pub(super) fn old_order(
+    cabling: &Cabling,
+    heights: &dyn Fn(&Topology) -> Vec<u32>,
+    part: &Part,
+) -> Option<Order> {
+    let whole = &part.whole.topology;
+    let order = Order::new(&Cabling::new(whole), &heights(whole));
+    order.carried_over(cabling, &part.old)
 }
 
 fn warning(moved: usize, part: &Part) -> Warning {
@@ -79,59 +67,95 @@ fn warning(moved: usize, part: &Part) -> Warning {
 
 /// Fills tables with what was there, and with other ways where that leads on no longer.
 struct Keeper<'a> {
-    ground: Ground<'a>,
+    ground: &'a Ground<'a>,
     part: &'a Part,
-    /// By switch, then by port.
-    far: Vec<[Option<Slope>; 256]>,
-    /// By switch.
-    goals: Vec<Vec<Goal>>,
 }
 
 impl Keeper<'_> {
+    /// Tables in the memory of the old ones but for those that change, so that a proof sees at a glance
+    /// what did not. And how many entries are others.
+    fn changed(&self, old: &Lft) -> (Lft, usize) {
+        let work = |switches: Range<usize>| {
+            let mut ways = Ways::default();
+            let mut row = vec![NO_PATH; old.stride()];
+            let rows = switches.map(|from| {
+                let moved = self.fill(count32(from), &mut ways, &mut row);
+                let from = SwitchIx(count32(from));
+                let is_other = row != old.table(from);
+                (is_other.then(|| (from, row.clone())), moved)
+            });
+            rows.collect::<Vec<_>>()
+        };
+        let all = parallel::over_range(old.switches(), old.size(), work);
+        let moved = all.iter().flatten().map(|(_, moved)| *moved).sum();
+        let changed = all.into_iter().flatten().filter_map(|(table, _)| table);
+        (old.with(changed), moved)
+    }
+
+    /// Tables of their own, and how many entries are others.
+    fn filled(&self, topology: &Topology, stride: usize) -> (Lft, usize) {
+        let fill = |first, rows: &mut [u8]| -> usize {
+            let mut ways = Ways::default();
+            let rows = (count32(first)..).zip(rows.chunks_mut(stride));
+            rows.map(|(from, row)| self.fill(from, &mut ways, row))
+                .sum()
+        };
+        let (lft, moved) = Lft::filled(topology, topology.max_lid(), fill);
+        (lft, moved.iter().sum())
+    }
+
+    /// The entry of the whole fabric.
+    fn old(&self, from: u32, lid: u16) -> u8 {
+        let old = self.part.old[from as usize];
+        let old = self.part.whole.routes.lft(SwitchIx(old));
+        old.get(usize::from(lid)).copied().unwrap_or(NO_PATH)
+    }
+
     /// Fills the table of a switch. Returns how many entries are others.
-    fn fill(&self, from: u32, row: &mut [u8]) -> usize {
+    fn fill(&self, from: u32, ways: &mut Ways, row: &mut [u8]) -> usize {
         row.fill(NO_PATH);
+        ways.look(self.ground, from);
+        let places = places_by_port(ways);
+        let goals = &self.ground.goals;
         let old = self.part.old[from as usize];
         let old = self.part.whole.routes.lft(SwitchIx(old));
         let mut moved = 0;
-        for (at, goals) in (0..).zip(&self.goals) {
-            let steps = self.ground.steps.to(at);
-            for goal in goals {
-                let entry = old.get(usize::from(goal.lid)).copied();
-                let kept = entry.filter(|entry| self.holds(steps, from, *entry));
-                row[usize::from(goal.lid)] = match kept {
-                    _ if at == from => goal.port,
-                    Some(kept) => kept,
-                    None => {
-                        moved += 1;
-                        self.other(steps, from, moved)
-                    }
+        for (turn, switch) in goals.switches().iter().enumerate() {
+            if *switch == from {
+                goals.fill_own(turn, row);
+                continue;
+            }
+            let leading = ways.to(turn);
+            for lid in goals.lids(turn) {
+                let entry = old.get(usize::from(lid)).copied().unwrap_or(NO_PATH);
+                let place = usize::from(places[usize::from(entry)]);
+                // An entry that leads nowhere has a place that no set has.
+                row[usize::from(lid)] = if leading[place / 64] >> (place % 64) & 1 == 1 {
+                    entry
+                } else {
+                    moved += 1;
+                    // Other switches begin elsewhere, so that those which lost their way to one LID
+                    // spread.
+                    other(ways, leading, moved + from as usize)
                 };
             }
         }
         moved
     }
+}
 
-    /// An entry still leads on by a shortest way.
-    fn holds(&self, steps: &[Step], from: u32, entry: u8) -> bool {
-        let far = self.far[from as usize][usize::from(entry)];
-        far.is_some_and(|far| leads_on(steps, from, far))
+/// By port: its place; the last one, which none has, for ports without a cable to a switch.
+fn places_by_port(ways: &Ways) -> [u8; 256] {
+    let mut places = [u8::MAX; 256];
+    for (nth, place) in (0..).zip(ways.places()) {
+        places[usize::from(place.port)] = nth;
     }
+    places
+}
 
-    /// The `turn`th cable among those that lead on, counted round.
-    fn other(&self, steps: &[Step], from: u32, turn: usize) -> u8 {
-        let Ground {
-            cabling, slopes, ..
-        } = self.ground;
-        let bundles = cabling
-            .leaving(from)
-            .iter()
-            .zip(slopes.of(cabling.of(from)));
-        let ways = bundles.filter(|(_, slope)| leads_on(steps, from, **slope));
-        let cables = ways.flat_map(|(way, _)| way.cable..way.cable + way.width);
-        let count = cables.clone().count();
-        let nth = turn.checked_rem(count);
-        let cable = nth.and_then(|nth| cables.clone().nth(nth));
-        cable.map_or(NO_PATH, |cable| cabling.port(cable))
-    }
+/// The port of the `nth` of some ways, counted round.
+fn other(ways: &Ways, leading: Places, nth: usize) -> u8 {
+    let nth = nth.checked_rem(each(leading).count());
+    let place = nth.and_then(|nth| each(leading).nth(nth));
+    place.map_or(NO_PATH, |place| ways.places()[place].port)
 }

@@ -23,9 +23,8 @@ const FAR: u32 = u32::MAX;
 /// By switch: how many steps it is above the lowest. Roots that are empty are looked for.
 pub(in crate::engine) fn heights(topology: &Topology, roots: &[SwitchIx]) -> Vec<u32> {
     let cabling = Cabling::new(topology);
-    let distances = Distances::measure(topology);
-    of_tree(&cabling, &distances, roots).unwrap_or_else(|| {
-        let centre = centre(&cabling, &distances);
+    of_tree(topology, &cabling, roots).unwrap_or_else(|| {
+        let centre = centre(&cabling, &Distances::measure(topology));
         below(
             &cabling,
             &centre.map_or_else(Vec::new, |centre| vec![centre]),
@@ -37,12 +36,11 @@ pub(in crate::engine) fn heights(topology: &Topology, roots: &[SwitchIx]) -> Vec
 /// it is from the nearest host, whatever cables then join.
 pub(in crate::engine) fn heights_of_tree(topology: &Topology, roots: &[SwitchIx]) -> Vec<u32> {
     let cabling = Cabling::new(topology);
-    let distances = Distances::measure(topology);
-    of_tree(&cabling, &distances, roots).unwrap_or_else(|| above_hosts(&cabling))
+    of_tree(topology, &cabling, roots).unwrap_or_else(|| above_hosts(&cabling))
 }
 
 /// None where there are no levels and no roots.
-fn of_tree(cabling: &Cabling, distances: &Distances, roots: &[SwitchIx]) -> Option<Vec<u32>> {
+fn of_tree(topology: &Topology, cabling: &Cabling, roots: &[SwitchIx]) -> Option<Vec<u32>> {
     if !roots.is_empty() {
         return Some(below(cabling, roots));
     }
@@ -50,7 +48,7 @@ fn of_tree(cabling: &Cabling, distances: &Distances, roots: &[SwitchIx]) -> Opti
     if is_sorted(cabling, &heights) {
         return Some(heights);
     }
-    let found = roots_by_histogram(cabling, distances);
+    let found = roots_by_histogram(cabling, &Distances::measure(topology));
     (!found.is_empty()).then(|| below(cabling, &found))
 }
 

@@ -22,8 +22,6 @@ use std::sync::Arc;
 
 use sa_wire::Guid;
 
-use super::order::Order;
-use super::slopes::Slope;
 use crate::engine::Before;
 use crate::kind::EngineKind;
 use crate::tables::Origin;
@@ -109,17 +107,4 @@ fn same_ports(topology: &Topology, switch: &Switch, whole: &Topology, old: &Swit
                 }
                 _ => false,
             })
-}
-
-/// By switch, then by port: where a cable between switches leads. Shape: rows of 256, so that an
-/// entry of any table can be looked up.
-pub(super) fn far_slopes(topology: &Topology, order: &Order) -> Vec<[Option<Slope>; 256]> {
-    let of = |switch: SwitchIx| {
-        let mut far = [None; 256];
-        for (port, to, _) in topology.cables(switch).filter(|cable| cable.1 != switch) {
-            far[usize::from(port)] = Some(Slope::new(order, switch.0, to.0));
-        }
-        far
-    };
-    topology.switch_ixs().map(of).collect()
 }

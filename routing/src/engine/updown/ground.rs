@@ -1,0 +1,41 @@
+//! What does not change while LIDs are dealt, worked out in one place.
+
+use super::cabling::Cabling;
+use super::goals::Goals;
+use super::order::Order;
+use super::slopes::Slopes;
+use super::steps::Steps;
+use crate::topology::Topology;
+
+/// A fabric, its order, and all shortest ways in it that climb and then descend.
+pub(super) struct Ground<'a> {
+    pub(super) cabling: &'a Cabling,
+    pub(super) order: Order,
+    pub(super) slopes: Slopes,
+    /// By switch.
+    pub(super) heights: Vec<u32>,
+    pub(super) goals: Goals,
+    /// To switches by turn.
+    pub(super) steps: Steps,
+}
+
+impl<'a> Ground<'a> {
+    pub(super) fn new(
+        topology: &Topology,
+        cabling: &'a Cabling,
+        order: Order,
+        heights: Vec<u32>,
+    ) -> Self {
+        let slopes = Slopes::new(cabling, &order);
+        let goals = Goals::new(topology, cabling, &order);
+        let steps = Steps::new(cabling, &order, &slopes, goals.switches());
+        Self {
+            cabling,
+            order,
+            slopes,
+            heights,
+            goals,
+            steps,
+        }
+    }
+}
