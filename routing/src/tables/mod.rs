@@ -24,6 +24,7 @@
 //! x 37 tables of 16 VLs on each switch of 36 ports; engines make at most a handful of different
 //! ones, so that only kinds of ports are kept ([`GivenSl2Vl`] is how others come in).
 
+mod changed;
 mod facts;
 mod lft;
 mod multicast;
@@ -32,6 +33,7 @@ mod routes;
 pub(crate) mod sl2vl;
 mod survivors;
 
+pub use self::changed::{ChangedEntries, changed_entries};
 pub use self::facts::{EngineFacts, PathSlRule};
 pub use self::lft::{Lft, NO_PATH};
 pub use self::multicast::{Branch, MulticastRoute, MulticastTable, MulticastTree, PortSet};

@@ -14,11 +14,12 @@
 
 use std::collections::HashMap;
 
-use routing::{EndPort, EndPortIx, SwitchIx};
+use routing::tables::{ChangedEntries, changed_entries};
+use routing::{EndPortIx, SwitchIx};
 use sa_compiler::pipeline::Compiled;
 use sa_compiler::state::FabricState;
 use sa_fabric::subnet::Subnet;
-use sa_wire::{Guid, Lid, NodeType, Sl};
+use sa_wire::{Guid, NodeType, Sl};
 
 /// Most pairs that a list holds.
 ///
@@ -40,10 +41,8 @@ pub(crate) struct Difference {
     pub(crate) sl_changes: u64,
     /// Some of them: from, to, before, after.
     pub(super) sl_changed: Vec<(String, String, u8, u8)>,
-    /// Forwarding entries that differ in switches that are still there, for LIDs still in use.
-    pub(super) entries: u64,
-    /// How many switches have some.
-    pub(super) switches: usize,
+    /// Forwarding entries that differ.
+    pub(super) changed: ChangedEntries,
 }
 
 impl Difference {
@@ -53,10 +52,13 @@ impl Difference {
             cut_off: cut_off(&before.parts.subnet, &after.parts.subnet),
             pairs_lost: after.proof.reachability.lost_between_hosts,
             lost: lost(after),
+            changed: changed_entries(
+                (&before.parts.topology, &before.parts.routes),
+                (&after.parts.topology, &after.parts.routes),
+            ),
             ..Self::default()
         };
         found.compare_sls(&before.parts, &after.parts);
-        found.compare_entries(&before.parts, &after.parts);
         found
     }
 
@@ -99,21 +101,6 @@ impl Difference {
                     }
                 }
             }
-        }
-    }
-
-    /// Only LIDs that are still in use: an entry for a host that is gone changes nothing for
-    /// anybody.
-    fn compare_entries(&mut self, before: &FabricState, after: &FabricState) {
-        let ends = after.topology.end_ports.iter();
-        let lids: Vec<usize> = ends.flat_map(EndPort::lids).map(Lid::index).collect();
-        for (old, new) in common_switches(before, after) {
-            let (was, is) = (before.routes.lft(old), after.routes.lft(new));
-            // A LID that one of the tables does not reach differs from one that it has.
-            let differ = |lid: &&usize| was.get(**lid) != is.get(**lid);
-            let changed = lids.iter().filter(differ).count();
-            self.entries += changed as u64;
-            self.switches += usize::from(changed > 0);
         }
     }
 }

@@ -121,8 +121,8 @@ fn print(failed: &[String], after: &Compiled, difference: &Difference) {
     }
     outln!(
         "entries_changed  {} on {}",
-        difference.entries,
-        display::count(difference.switches, "switch", "switches")
+        difference.changed.entries,
+        display::count(difference.changed.switches, "switch", "switches")
     );
     outln!(
         "credit_loop      {}",
@@ -255,8 +255,8 @@ fn print_json(failed: &[String], after: &Compiled, difference: &Difference) -> O
         lost: difference.lost.iter().map(pair).collect(),
         sl_changes: difference.sl_changes,
         sl_changed: changed.collect(),
-        entries_changed: difference.entries,
-        switches_changed: difference.switches,
+        entries_changed: difference.changed.entries,
+        switches_changed: difference.changed.switches,
         credit_loop: cycle(after.proof.credit_loop.as_ref()),
         management_cycle: cycle(after.proof.management_loop.as_ref()),
         multicast_cycle: cycle(after.proof.multicast_loop.as_ref()),

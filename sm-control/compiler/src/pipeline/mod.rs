@@ -31,6 +31,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use routing::paths::classes::TooManyClasses;
 use routing::proof::CreditLoop;
+use routing::tables::ChangedEntries;
 use routing::{EngineKind, Survey};
 use sa_fabric::display::count;
 use sa_fabric::sa_records::SaFabric;
@@ -84,7 +85,8 @@ pub struct Timings {
     pub check: Duration,
     /// Compiling policy and path classes, building and verifying the snapshot.
     pub build: Duration,
-    /// Comparing sampled pairs with the reference: 512 walks by hand, each way.
+    /// Comparing sampled pairs with the reference: 512 walks by hand, each way; counting entries that
+    /// changed.
     pub compare: Duration,
 }
 
@@ -107,6 +109,8 @@ pub struct Compiled {
     pub arbitration: Vec<Remark>,
     /// What changed in the torus since the routes before, one sentence each.
     pub changes: Vec<String>,
+    /// Forwarding entries that are others than before; none without routes before.
+    pub entries_changed: Option<ChangedEntries>,
     /// How long it took.
     pub timings: Timings,
     /// What a running SA told, where the fabric comes from one.
@@ -248,6 +252,12 @@ impl Compiled {
             Some(rules) => write!(text, "{}, ", count(rules, "policy rule", "policy rules")),
             None => write!(text, "no policy, "),
         };
+        if let Some(changed) = self.entries_changed {
+            let ChangedEntries { entries, switches } = changed;
+            let entries = count(entries, "forwarding entry", "forwarding entries");
+            let switches = count(switches, "switch", "switches");
+            let _ = write!(text, "{entries} of {switches} changed, ");
+        }
         let Timings {
             read,
             route,
@@ -317,6 +327,9 @@ pub fn compile_after(
     })
     // A difference is a defect of ours: the snapshot is not shown to anybody.
     .map_err(PipelineError::CrossCheck)?;
+    let entries_changed = timed(&mut timings.compare, || {
+        before.map(|before| route::entries_changed(before, &parts))
+    });
     let mut compiled = Compiled {
         parts,
         snapshot,
@@ -324,6 +337,7 @@ pub fn compile_after(
         warnings,
         arbitration,
         changes,
+        entries_changed,
         timings,
         from_sa: inputs.from_sa.clone(),
         allow_lost_pairs: inputs.allow_lost_pairs,

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use routing::engine::{self, Before, EngineInput, Request, torus};
-use routing::tables::{PathSlRule, survivors};
+use routing::tables::{ChangedEntries, PathSlRule, changed_entries, survivors};
 use routing::{Qos, Refusal, Routes, Topology};
 use sa_fabric::display;
 use sa_text::{Location, Remark};
@@ -217,6 +217,14 @@ pub(super) fn by_engine(
 /// engine is enough.
 fn has_failed(before: &FabricState, refusal: &Refusal, topology: &Topology) -> bool {
     before.routes.engine() == refusal.engine && before.topology != *topology
+}
+
+/// How many forwarding entries are others, whatever the engines.
+pub(super) fn entries_changed(before: &FabricState, after: &FabricState) -> ChangedEntries {
+    changed_entries(
+        (&before.topology, &before.routes),
+        (&after.topology, &after.routes),
+    )
 }
 
 /// What changed in the torus. `most`: as many differences as are told (max_changes).

@@ -22,6 +22,8 @@ pub(in crate::server) enum Event {
     Loaded,
     /// A load failed, for another reason than the one before or after a change.
     LoadFailed,
+    /// A forwarding entry is another one after a load.
+    EntryChanged,
     /// The snapshot before was taken back into service.
     RolledBack,
     /// A request on the control socket was carried out.
@@ -91,9 +93,15 @@ const LOADS: &str = "Loads of the sources";
 const COMMANDS: &str = "Requests on the control socket";
 
 /// The table. Shape: by [`Event`]; rows of a section in the order of the page.
-const ROWS: [Row; 9] = [
+const ROWS: [Row; 10] = [
     Row::alone(Event::Loaded, Section::Loads, "reload", LOADS).by_result("ok"),
     Row::alone(Event::LoadFailed, Section::Loads, "reload", LOADS).by_result("failed"),
+    Row::alone(
+        Event::EntryChanged,
+        Section::Loads,
+        "forwarding_entries_changed",
+        "Forwarding entries that loads have changed",
+    ),
     Row::alone(
         Event::RolledBack,
         Section::Operators,
@@ -157,8 +165,13 @@ pub(in crate::server) struct Family {
 impl Counts {
     /// Counts an event.
     pub(in crate::server) fn add(&self, event: Event) {
+        self.add_all(event, 1);
+    }
+
+    /// Counts an event that happened several times at once.
+    pub(in crate::server) fn add_all(&self, event: Event, times: u64) {
         // Nothing else is read because of a count: no order is needed.
-        self.0[event as usize].fetch_add(1, Ordering::Relaxed);
+        self.0[event as usize].fetch_add(times, Ordering::Relaxed);
     }
 
     /// How often it happened.

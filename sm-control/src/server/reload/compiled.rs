@@ -113,6 +113,8 @@ pub(super) struct Findings {
     pub(super) warnings: Vec<Remark>,
     /// What changed since the compilation before, one sentence each.
     pub(super) changes: Vec<String>,
+    /// Forwarding entries that are others than before.
+    pub(super) entries_changed: u64,
     pub(super) timings: Timings,
     /// One line.
     pub(super) summary: String,
@@ -260,6 +262,9 @@ impl Compiler {
             findings: Findings {
                 warnings: [compiled.warnings, compiled.arbitration].concat(),
                 changes: compiled.changes,
+                entries_changed: compiled
+                    .entries_changed
+                    .map_or(0, |changed| changed.entries),
                 timings: compiled.timings,
                 summary,
             },

@@ -180,8 +180,13 @@ impl Publication {
     /// one before.
     fn publish_new(&mut self, new: New, read_at: Instant) -> EpochId {
         let New {
-            snapshot, parts, ..
+            snapshot,
+            parts,
+            findings,
+            ..
         } = new;
+        let counts = &self.status.counts;
+        counts.add_all(Event::EntryChanged, findings.entries_changed);
         let stamp = self.next_stamp(unix_time());
         let snapshot = self.aliases.added(&parts, snapshot, stamp);
         // Asked before the next is published: afterwards the one in service is that.

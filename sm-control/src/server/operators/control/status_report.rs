@@ -65,6 +65,7 @@ pub(in crate::server) struct StatusReport {
     /// Since the start, as all counts here.
     loads: u64,
     failed_loads: u64,
+    forwarding_entries_changed: u64,
     rollbacks: u64,
     /// None in another role.
     shadow: Option<Shadow>,
@@ -216,6 +217,7 @@ impl StatusReport {
             last_failure: status.failure().as_deref().map(LastFailure::new),
             loads: counts.of(Event::Loaded),
             failed_loads: counts.of(Event::LoadFailed),
+            forwarding_entries_changed: counts.of(Event::EntryChanged),
             rollbacks: counts.of(Event::RolledBack),
             shadow: status.is_shadow.then(|| Shadow::new(counts)),
             local_service: status.local().map(LocalService::new),
@@ -369,6 +371,7 @@ mod tests {
                 "last_failure",
                 "loads",
                 "failed_loads",
+                "forwarding_entries_changed",
                 "rollbacks",
                 "shadow",
                 "local_service",
