@@ -152,10 +152,13 @@ fn in_words(status: u16) -> String {
 /// together from before and after a sweep is either contradictory (`Incomplete`) or shows in the
 /// heads that are asked for again at the end; both mean: once more, up to five times.
 ///
+/// After each answer it waits for as long as that took, so that the SM has half its time for other things.
+/// A question that gets no answer is asked again, up to three times.
+///
 /// Errors: nobody answers; the SA refuses what cannot be done without; the fabric was on the move
 /// in each of a few readings.
 pub fn read(ask: &mut dyn Ask, wants: &Wants) -> Result<SaFabric, SaReadError> {
-    let mut querier = Querier::new(ask);
+    let mut querier = Querier::sparing(ask);
     let mut last = String::new();
     // No pause between readings: asking takes time enough, and after a failure the caller waits for
     // its next poll.

@@ -8,6 +8,7 @@
 //!
 //! * the transaction is new, so that a late answer to a question that was given up is not taken for
 //!   this one's;
+//! * a reading leaves the SA half of its time ([`Querier::sparing`]);
 //! * "busy" is waited out: OpenSM never says so, other SAs may;
 //! * the reply is one to this method and attribute;
 //! * records are cut at the stride that the reply tells (AttributeOffset, in words of 8 bytes), not
@@ -15,7 +16,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sa_wire::Lid;
 use sa_wire::mad::{Status, method, response_method};
@@ -30,6 +31,8 @@ use super::{Ask, AskError, SaReadError};
 pub(super) struct Querier<'a> {
     /// Whoever carries the bytes. Borrowed for one reading.
     ask: &'a mut dyn Ask,
+    /// It leaves the SA half of its time, and asks again where no answer comes.
+    is_sparing: bool,
 }
 
 /// The last transaction. No two questions of a process have the same, so that what comes late is
@@ -45,7 +48,16 @@ pub fn next_transaction() -> u32 {
 
 impl<'a> Querier<'a> {
     pub(super) fn new(ask: &'a mut dyn Ask) -> Self {
-        Self { ask }
+        let is_sparing = false;
+        Self { ask, is_sparing }
+    }
+
+    /// For many questions in a row: after each answer it waits for as long as that took, so that the SM has
+    /// half its time for other things. A question that gets no answer is asked again after a while, because
+    /// whoever reads would else begin with the first one again.
+    pub(super) fn sparing(ask: &'a mut dyn Ask) -> Self {
+        let is_sparing = true;
+        Self { ask, is_sparing }
     }
 
     pub(super) fn whom(&self) -> String {
@@ -64,6 +76,14 @@ impl<'a> Querier<'a> {
             code if code == Status::NO_RECORDS.get() => Ok(Vec::new()),
             code => Err(refused(wanted.attribute, code)),
         }
+    }
+
+    /// [`Self::table`], where silence is an answer too: it is asked for once.
+    pub(super) fn table_or_silence<T: Record>(
+        &mut self,
+        wanted: &Wanted<'_>,
+    ) -> Result<Vec<T>, SaReadError> {
+        Querier::new(&mut *self.ask).table(wanted)
     }
 
     /// The one record. Errors: as [`Self::table`]; there is none.
@@ -96,12 +116,31 @@ impl<'a> Querier<'a> {
         // taken as it is.
         let mut pauses = 0..BUSY_PAUSES;
         loop {
-            let reply = self.raw(&mut slot.mad)?;
+            let reply = self.answer(&mut slot.mad)?;
             let is_busy = status(&reply) == Status::BUSY.get();
             if !(is_busy && pauses.next().is_some()) {
                 return checked(asked, wanted.attribute, reply);
             }
             thread::sleep(BUSY_PAUSE);
+        }
+    }
+
+    /// The reply to a request of a reading; see [`Self::sparing`].
+    fn answer(&mut self, mad: &mut [u8; MAD_SIZE]) -> Result<Vec<u8>, AskError> {
+        if !self.is_sparing {
+            return self.raw(mad);
+        }
+        let mut pauses = AGAIN.into_iter();
+        loop {
+            let asked = Instant::now();
+            let reply = self.raw(mad);
+            match (&reply, pauses.next()) {
+                (Err(AskError::Unanswered(_)), Some(pause)) => thread::sleep(pause),
+                _ => {
+                    thread::sleep(asked.elapsed().min(LONGEST_PAUSE));
+                    return reply;
+                }
+            }
         }
     }
 
@@ -202,6 +241,15 @@ const fn refused(attribute: AttributeId, code: u16) -> SaReadError {
         status: code,
     }
 }
+
+/// Before a question is asked again that got no answer: an SM that sweeps answers late.
+const AGAIN: [Duration; 3] = [
+    Duration::from_millis(250),
+    Duration::from_millis(500),
+    Duration::from_millis(1000),
+];
+/// An SM that takes longer than that for one answer is not spared by waiting.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 
 /// How often and how long to wait for a busy SA.
 const BUSY_PAUSES: u32 = 20;

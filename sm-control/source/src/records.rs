@@ -185,7 +185,11 @@ fn pkeys(
                 wanted.as_bytes(),
             )
         };
-        match querier.table::<PKeyTableRecord>(&wanted) {
+        let tables = match all.is_empty() {
+            true => querier.table_or_silence::<PKeyTableRecord>(&wanted),
+            false => querier.table(&wanted),
+        };
+        match tables {
             Ok(tables) => all.extend(tables.into_iter().map(|table| in_order(table, node))),
             // An SA drops what comes with a wrong key; the first table decides.
             Err(error) if all.is_empty() && may_be_the_key(&error) => {

@@ -281,13 +281,11 @@ impl SaReader {
         Ok(fabric)
     }
 
-    /// Reads what single nodes lack. After each answer it waits for as long as that took, so that the
-    /// SM has half its time for other things. Errors: as [`super::read`].
+    /// Reads what single nodes lack, as sparingly as everything. Errors: as [`super::read`].
     fn fill(&mut self, written: &Mutex<Written>) -> Result<(), SaReadError> {
         let missing = lock(written).missing();
-        let mut querier = Querier::new(&mut *self.ask);
+        let mut querier = Querier::sparing(&mut *self.ask);
         for what in missing {
-            let asked = Instant::now();
             match what {
                 Missing::Lft(lid) => {
                     let blocks = records::lft(&mut querier, lid)?;
@@ -303,7 +301,6 @@ impl SaReader {
                     return Ok(());
                 }
             }
-            std::thread::sleep(asked.elapsed().min(LONGEST_PAUSE));
         }
         Ok(())
     }
@@ -355,9 +352,6 @@ const SILENT_READINGS: u32 = 4;
 
 /// Words are told within some milliseconds.
 const ON_THEIR_WAY: Duration = Duration::from_millis(100);
-
-/// An SM that takes longer than that for one answer is not spared by waiting.
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Who holds it does nothing that could panic; if somebody did, all of it is read again.
 fn lock(written: &Mutex<Written>) -> MutexGuard<'_, Written> {

@@ -11,11 +11,14 @@
 //! SLs of paths are not in any table. Where OpenSM ran torus-2QoS, its places give them
 //! ([`route_on_torus`]); otherwise the policy's SL stands.
 
+mod held;
 mod reason;
+
+pub use self::held::{Held, route_held};
 
 use self::reason::{FilesReason, above_max_lid};
 use super::{Engine, EngineInput, Needs, Request, wrong_input};
-use crate::error::{Reason, Refusal, SwitchName};
+use crate::error::{Reason, Refusal, SwitchName, Warning};
 use crate::kind::EngineKind;
 use crate::placement::Torus;
 use crate::tables::sl2vl::{GivenSl2Vl, Sl2Vl};
@@ -70,28 +73,9 @@ pub fn route(topology: &Topology, lfts: &[Vec<u8>], sl2vl: &GivenSl2Vl) -> Resul
             warnings.push(above_max_lid(&switch, count, max_lid));
         }
     }
-    reasons.extend(
-        sl2vl
-            .switches
-            .iter()
-            .filter_map(|(switch, input, output, _)| {
-                let ports = topology.switch(*switch).ports.len() - 1;
-                // Without this check the tables of one switch would be taken for those of the next.
-                (usize::from(*input.max(output)) > ports).then(|| FilesReason::Sl2VlOutOfRange {
-                    switch: SwitchName::new(topology, *switch, None),
-                    input: *input,
-                    output: *output,
-                    ports,
-                })
-            }),
-    );
+    reasons.extend(wrong_sl2vl(topology, sl2vl));
     if !reasons.is_empty() {
-        return Err(Refusal {
-            engine: EngineKind::Files,
-            reasons: reasons.iter().map(Reason::from).collect(),
-            warnings,
-            torus: None,
-        });
+        return Err(refused(&reasons, warnings));
     }
     let lft = copied(topology, lfts, max_lid);
     let sl2vl = Sl2Vl::given(topology, sl2vl);
@@ -115,6 +99,30 @@ pub fn route_on_torus(
         ..EngineFacts::default()
     };
     route(topology, lfts, sl2vl).map(|routes| Routes { facts, ..routes })
+}
+
+/// SL2VL tables of ports that their switch lacks.
+/// Without this check the tables of one switch would be taken for those of the next.
+fn wrong_sl2vl(topology: &Topology, sl2vl: &GivenSl2Vl) -> impl Iterator<Item = FilesReason> {
+    let tables = sl2vl.switches.iter();
+    tables.filter_map(|(switch, input, output, _)| {
+        let ports = topology.switch(*switch).ports.len() - 1;
+        (usize::from(*input.max(output)) > ports).then(|| FilesReason::Sl2VlOutOfRange {
+            switch: SwitchName::new(topology, *switch, None),
+            input: *input,
+            output: *output,
+            ports,
+        })
+    })
+}
+
+fn refused(reasons: &[FilesReason], warnings: Vec<Warning>) -> Refusal {
+    Refusal {
+        engine: EngineKind::Files,
+        reasons: reasons.iter().map(Reason::from).collect(),
+        warnings,
+        torus: None,
+    }
 }
 
 /// The first entry that names a port which the switch lacks.

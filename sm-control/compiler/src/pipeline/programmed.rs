@@ -18,7 +18,8 @@
 //! Without a torus configuration the tables are taken as they are from the start
 //! ([`crate::state::Given::HeldTables`]).
 
-use routing::{NO_PATH, Peer, Refusal, Routes, SwitchIx, Topology};
+use routing::engine::files;
+use routing::{EngineKind, NO_PATH, Peer, Refusal, Routes, SwitchIx, Topology};
 use sa_fabric::display::{count, first_few};
 use sa_fabric::sa_records::SaFabric;
 use sa_text::Remark;
@@ -81,25 +82,62 @@ pub(super) fn route(
     let text = format!("{INSTEAD} {sls}, {UNTIL}");
     notes.push(Remark::warning("switch-tables-served", text));
     let routed = match torus {
-        Some(torus) => routing::engine::files::route_on_torus(
+        Some(torus) => files::route_on_torus(
             topology,
             &from_sa.lfts(topology),
             &from_sa.sl2vl(topology),
             torus,
         ),
-        None => as_read(sources, topology),
+        None => as_read(sources, topology, before),
     };
     Programmed { routed, notes }
 }
 
-/// The tables that the switches hold. Errors: they name ports that switches do not have.
+/// The tables that the switches hold; those that they held `before` lie where they lay. Errors: SL2VL tables
+/// name ports that switches do not have.
 ///
 /// Without an SA there are none, and each pair is without path.
-pub(super) fn as_read(sources: &Sources, topology: &Topology) -> Result<Routes, Refusal> {
+pub(super) fn as_read(
+    sources: &Sources,
+    topology: &Topology,
+    before: Option<&FabricState>,
+) -> Result<Routes, Refusal> {
     let Some(from_sa) = sources.from_sa.as_deref() else {
-        return routing::engine::files::route(topology, &[], &routing::GivenSl2Vl::default());
+        return files::route(topology, &[], &routing::GivenSl2Vl::default());
     };
-    routing::engine::files::route(topology, &from_sa.lfts(topology), &from_sa.sl2vl(topology))
+    let before = before.filter(|it| it.routes.engine() == EngineKind::Files);
+    let was = before.and_then(|it| Some((&it.topology, it.from_sa.as_deref()?)));
+    let held = AsTold {
+        from_sa,
+        topology,
+        was,
+    };
+    let routes = before.map(|it| &it.routes);
+    files::route_held(topology, &held, &from_sa.sl2vl(topology), routes)
+}
+
+/// Tables as an SA tells them, beside those that it told before.
+struct AsTold<'a> {
+    from_sa: &'a SaFabric,
+    topology: &'a Topology,
+    was: Option<(&'a Topology, &'a SaFabric)>,
+}
+
+impl files::Held for AsTold<'_> {
+    fn write(&self, switch: SwitchIx, row: &mut [u8]) {
+        self.from_sa.write_lft(self.topology, switch, row);
+    }
+
+    fn stays(&self, switch: SwitchIx) -> bool {
+        let Some((topology, before)) = self.was else {
+            return false;
+        };
+        let own = self.topology.switch(switch);
+        let old = topology.switches.get(switch.index());
+        let is_it =
+            |old: &routing::Switch| old.guid == own.guid && old.ports.len() == own.ports.len();
+        old.is_some_and(is_it) && self.from_sa.shares_lft(self.topology, switch, before)
+    }
 }
 
 /// How the switches' tables differ from those that were made, in words.

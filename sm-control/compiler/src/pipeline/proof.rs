@@ -23,7 +23,7 @@ use routing::proof::{
     CreditLoop, DependencyGraph, Hosts, Judge, Loops, PathSls, Proven, Reachability,
     reachability_surveyed,
 };
-use routing::{EndPortIx, Survey};
+use routing::{EndPortIx, EngineKind, Survey};
 use sa_text::Remark;
 
 use super::rows;
@@ -178,11 +178,13 @@ fn prove(
 }
 
 impl FabricState {
-    /// True where the engine makes tables from those before, so that most stay as they are.
+    /// True where the engine makes tables from those before, so that most stay as they are, and for tables
+    /// that an SM writes: it does not write what has not changed, and its SA is read again and again.
     /// Min-hop deals LIDs out anew, so one cable changes entries everywhere, and nothing could be
     /// gone on from.
     fn is_made_by_changes(&self) -> bool {
-        routing::engine::by_kind(self.routes.engine()).is_incremental()
+        let is_told = self.from_sa.is_some() && self.routes.engine() == EngineKind::Files;
+        is_told || routing::engine::by_kind(self.routes.engine()).is_incremental()
     }
 }
 

@@ -196,7 +196,7 @@ pub(super) fn by_engine(
         Given::TorusConf { config, .. } => EngineInput::TorusConf(config),
         Given::Roots(roots) => EngineInput::Roots(roots),
         Given::Tables { lfts, sl2vl, .. } => EngineInput::Tables { lfts, sl2vl },
-        Given::HeldTables => return programmed::as_read(sources, topology),
+        Given::HeldTables => return programmed::as_read(sources, topology, before),
     };
     let before = before.map(|before| Before {
         topology: &before.topology,

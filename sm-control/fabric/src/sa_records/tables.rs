@@ -7,6 +7,8 @@
 //! Whole tables are copies: at 4,000 switches and 48,000 LIDs some 200 MB. [`SaFabric::holds`]
 //! compares in place for those who only want to know whether a table is still the same.
 
+use std::sync::Arc;
+
 use routing::{EndPortIx, GivenSl2Vl, NO_PATH, Peer, SwitchIx, Topology};
 use sa_wire::SlToVl;
 use sa_wire::records::{LinearForwardingTableRecord, SlToVlRecord};
@@ -27,6 +29,34 @@ impl SaFabric {
     pub fn lft(&self, topology: &Topology, switch: SwitchIx) -> Vec<u8> {
         let last = usize::from(topology.max_lid());
         table(topology, switch, self.blocks(topology, switch), last)
+    }
+
+    /// The forwarding table of a switch, written to its place. Shape: `row` by LID, as [`Self::lft`].
+    pub fn write_lft(&self, topology: &Topology, switch: SwitchIx, row: &mut [u8]) {
+        let ports = topology.switch(switch).ports.len();
+        let (mut rest, blocks) = (&mut *row, self.blocks(topology, switch));
+        for block in blocks {
+            let (piece, behind) = rest.split_at_mut(rest.len().min(BLOCK));
+            for (to, port) in piece.iter_mut().zip(block.ports) {
+                *to = known(port, ports);
+            }
+            rest = behind;
+        }
+        // Short where LinearFDBTop is below the largest LID: what is not set leads nowhere.
+        rest.fill(NO_PATH);
+        // LID 0 is nobody's.
+        row.iter_mut().take(1).for_each(|port| *port = NO_PATH);
+    }
+
+    /// True only if a switch of this topology has the table that it had in `before`: both lie in one memory.
+    /// False does not mean that they differ.
+    pub fn shares_lft(&self, topology: &Topology, switch: SwitchIx, before: &Self) -> bool {
+        let port0 = topology.switch(switch).port0;
+        let lid = topology.end_port(port0).lid.get();
+        match (self.records.lfts.get(&lid), before.records.lfts.get(&lid)) {
+            (Some(own), Some(theirs)) => Arc::ptr_eq(own, theirs),
+            _ => false,
+        }
     }
 
     /// True only if a switch holds this table, as it is told: quick, and enough for most. Shape: as
@@ -122,11 +152,22 @@ fn table(
     table.resize(last + 1, NO_PATH);
     for (lid, port) in table.iter_mut().enumerate() {
         // LID 0 is nobody's.
-        if usize::from(*port) >= ports || lid == 0 {
-            *port = NO_PATH;
-        }
+        *port = if lid == 0 {
+            NO_PATH
+        } else {
+            known(*port, ports)
+        };
     }
     table
+}
+
+/// An entry of a switch with so many ports, port 0 included.
+const fn known(port: u8, ports: usize) -> u8 {
+    if (port as usize) < ports {
+        port
+    } else {
+        NO_PATH
+    }
 }
 
 /// Two VLs a byte, that of the even SL in the upper half.

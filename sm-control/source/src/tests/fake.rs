@@ -41,7 +41,7 @@ impl Site {
         Self::new(tempfile::tempdir().unwrap(), &tree_net())
     }
 
-    fn new(directory: tempfile::TempDir, net: &str) -> Self {
+    pub(super) fn new(directory: tempfile::TempDir, net: &str) -> Self {
         let fabric = directory.path().join("net");
         fs::write(&fabric, net).unwrap();
         Self {

@@ -2,6 +2,8 @@
 
 mod fake;
 mod flaws;
+mod going_on;
 mod sls;
+mod sparing;
 mod whole;
 mod written;

@@ -223,6 +223,7 @@ impl Written {
         }
         let sm = self.sm?;
         records::forget_unreachable(&mut self.nodes, sm);
+        self.nodes.values_mut().for_each(Node::settle_lft);
         Some(records::records_of(&self.nodes, self.read))
     }
 

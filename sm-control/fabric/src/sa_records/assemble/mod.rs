@@ -15,6 +15,7 @@
 //! `fields` turns single fields into values. The result keeps what [`Fabric`] promises, by checks
 //! of its own: `build` reports places in a text, and there is none.
 
+mod described;
 mod fields;
 mod whole;
 
@@ -24,6 +25,7 @@ use sa_text::Remark;
 use sa_wire::records::{NodeRecord, PortInfoRecord, SwitchInfoRecord};
 use sa_wire::{DataVls, Guid, Lid, Lmc, Mtu, NodeType};
 
+use self::described::Described;
 use self::fields::{description, guid, link, rate_caps, state};
 use super::Incomplete;
 use super::records::Records;
@@ -86,8 +88,8 @@ struct Builder {
     by_port_guid: HashMap<Guid, PortRef>,
     /// Base LIDs of end ports.
     by_lid: HashMap<u16, PortRef>,
-    /// End ports that a PortInfoRecord describes.
-    described: BTreeSet<PortRef>,
+    /// Ports that a PortInfoRecord describes.
+    described: Described,
     /// Switches that a SwitchInfoRecord describes.
     switches: BTreeSet<NodeIx>,
 }
@@ -155,22 +157,25 @@ impl Builder {
 
     /// GUID and LID of an end port. Errors: no LID, or a GUID or LID that another port has.
     fn end_port(&mut self, at: PortRef, record: &NodeRecord) -> Result<(), Incomplete> {
-        let name = self.name(at);
-        let guid = guid(record.port_guid.get(), &name)?;
+        let guid = match Guid::new(record.port_guid.get()) {
+            Ok(guid) => guid,
+            Err(_) => guid(0, &self.name(at))?,
+        };
         if at.port > self.get(at.node).port_count() {
+            let name = self.name(at);
             return Err(incomplete(format!("{name}: the node has no such port")));
         }
         // A second record of the same port ends here as well.
         if let Some(other) = self.by_port_guid.insert(guid, at) {
-            let other = self.name(other);
+            let (other, name) = (self.name(other), self.name(at));
             return Err(incomplete(format!(
                 "port GUID {guid} is that of {other} and of {name}"
             )));
         }
         let raw = record.lid.get();
-        let lid = Lid::new(raw).map_err(|_| match raw {
-            0 => incomplete(format!("{name} has no LID yet")),
-            _ => incomplete(format!("{name} has LID {raw}; unicast LIDs end at 49151")),
+        let lid = Lid::new(raw).map_err(|_| match (raw, self.name(at)) {
+            (0, name) => incomplete(format!("{name} has no LID yet")),
+            (_, name) => incomplete(format!("{name} has LID {raw}; unicast LIDs end at 49151")),
         })?;
         if let Some(other) = self.by_lid.insert(raw, at) {
             return Err(self.both_have(raw, other, at));
@@ -224,15 +229,15 @@ impl Builder {
         let lmc = Lmc::new(record.m_key_protect_and_lmc & 7).unwrap_or_default();
         let state = state(record);
         let base = record.base_lid.get();
-        let name = self.name(at);
+        let lid = self.port_ref(at).lid.map_or(0, Lid::get);
+        if is_end && lid != base {
+            let name = self.name(at);
+            return Err(incomplete(format!(
+                "{name} has LID {lid} by its NodeRecord and {base} by its PortInfoRecord"
+            )));
+        }
         let port = self.port_mut(at);
         if is_end {
-            if port.lid.map(Lid::get) != Some(base) {
-                let lid = port.lid.map_or(0, Lid::get);
-                return Err(incomplete(format!(
-                    "{name} has LID {lid} by its NodeRecord and {base} by its PortInfoRecord"
-                )));
-            }
             port.lmc = Some(lmc);
             port.rate_caps = Some(rate_caps(record));
         }
@@ -254,7 +259,7 @@ impl Builder {
     /// them.
     fn end_ports_are_described(&self) -> Result<(), Incomplete> {
         let missing = self.by_lid.values();
-        let missing = missing.filter(|at| !self.described.contains(at));
+        let missing = missing.filter(|at| !self.described.contains(**at));
         none_of(missing.map(|at| self.name(*at)), |names| {
             format!("there is no PortInfoRecord for {names}")
         })

@@ -1,6 +1,6 @@
 //! What only all records together tell: cables, whole tables, the LMC, the SM.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use sa_text::Remark;
 use sa_wire::records::{PortInfoRecord, SwitchInfoRecord};
@@ -12,34 +12,32 @@ use crate::sa_records::{Incomplete, Records};
 use crate::{LinkState, NodeIx, PortRef};
 
 impl Builder {
-    /// Cables go in once all are known, as each record tells one end only.
+    /// Each record tells one end of a cable; the other end's must say the same.
     pub(super) fn cables(&mut self, records: &Records) -> Result<(), Incomplete> {
-        let mut cables: HashMap<PortRef, PortRef> = HashMap::new();
+        let mut cables = Vec::with_capacity(records.links.len());
         for record in &records.links {
             let from = self.link_end(record.from_lid.get(), record.from_port)?;
             let to = self.link_end(record.to_lid.get(), record.to_port)?;
-            if let Some(other) = cables.insert(from, to).filter(|other| *other != to) {
+            let peer = self.port_mut(from).peer.replace(to);
+            if let Some(other) = peer.filter(|other| *other != to) {
                 let (from, to, other) = (self.name(from), self.name(to), self.name(other));
                 return Err(incomplete(format!(
                     "{from} is linked to {to} and to {other}; a port has one cable"
                 )));
             }
+            cables.push((from, to));
         }
         let one_way = cables
             .iter()
-            .filter(|(from, to)| cables.get(to) != Some(from));
+            .filter(|(from, to)| self.port_ref(*to).peer != Some(*from));
         let mut one_way: Vec<String> = one_way
             .map(|(from, to)| format!("{} to {}", self.name(*from), self.name(*to)))
             .collect();
-        // A hash map has no order, and messages are compared.
         one_way.sort_unstable();
+        one_way.dedup();
         none_of(one_way.into_iter(), |names| {
             format!("there are LinkRecords one way only: {names}")
-        })?;
-        for (from, to) in cables {
-            self.port_mut(from).peer = Some(to);
-        }
-        Ok(())
+        })
     }
 
     /// The port that a LinkRecord names by LID and number. Errors: nobody's LID; a port that the

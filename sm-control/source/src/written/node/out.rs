@@ -33,6 +33,18 @@ impl Node {
         missing
     }
 
+    /// Gives its forwarding table the LID that it has now, so that records can share it.
+    pub(in crate::written) fn settle_lft(&mut self) {
+        let Some(lid) = self.lid(0).filter(|_| self.is_switch()) else {
+            return;
+        };
+        let first = self.lft.blocks.first();
+        if first.is_some_and(|block| block.lid.get() != lid) {
+            let blocks = Arc::make_mut(&mut self.lft.blocks);
+            blocks.iter_mut().for_each(|block| block.lid = lid.into());
+        }
+    }
+
     /// Adds its records, with the LIDs that it has now. Shape: not in order.
     pub(in crate::written) fn put_together(&self, read: Read, out: &mut Records) {
         for (port, record) in &self.ends {
@@ -82,7 +94,8 @@ impl Node {
         }
         let Some(own) = self.lft() else { return };
         let is_shared = own.len() == self.lft.blocks.len();
-        let has_lid = own.iter().all(|block| block.lid.get() == lid);
+        // All of a table have one LID.
+        let has_lid = own.iter().take(1).all(|block| block.lid.get() == lid);
         let blocks = if is_shared && has_lid {
             Arc::clone(&self.lft.blocks)
         } else {
