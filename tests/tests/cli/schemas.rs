@@ -248,12 +248,15 @@ fn is_name(text: &&str) -> bool {
 #[test]
 fn what_the_bench_prints_is_what_its_schemas_say() -> Result<()> {
     let change = super::versus::built("change")?.join("change");
-    let line = ["torus:3x3x3x1", "--rounds", "1"];
-    let output = Command::new(change)
-        .args(line)
-        .stdin(Stdio::null())
-        .output()?;
-    let names = judged(str::from_utf8(&output.stdout)?)?;
-    ensure!(names.iter().eq(["bench.change/1"]), "{output:?}");
+    for (line, name) in [
+        (&["torus:3x3x3x1"][..], "bench.change/1"),
+        (&["--overheard", "fat-tree:4"], "bench.change-overheard/1"),
+    ] {
+        let mut command = Command::new(&change);
+        command.args(line).args(["--rounds", "1"]);
+        let output = command.stdin(Stdio::null()).output()?;
+        let names = judged(str::from_utf8(&output.stdout)?)?;
+        ensure!(names.iter().eq([name]), "{output:?}");
+    }
     Ok(())
 }

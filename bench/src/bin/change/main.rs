@@ -5,6 +5,7 @@
 //!                                     a fat tree of 8,192 hosts
 //! change --rounds 20                  more often
 //! change torus:24x24x24x2             another fabric
+//! change --overheard fat-tree:32      beside an OpenSM, from the last word of what it wrote
 //! ```
 //!
 //! Each cable fails in a fabric that is whole, with what the daemon has of it from before
@@ -19,13 +20,15 @@
 #![forbid(unsafe_code)]
 
 mod fabric;
+mod overheard;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
 use fabric::Fabric;
 use sa_bench::clock::process_cpu_time;
-use sa_compiler::pipeline::{self, Inputs, Proof, Stamp, Timings};
+use sa_compiler::pipeline::{self, Compiled, Inputs, Proof, Stamp, Timings};
 use sa_compiler::state::FabricState;
 use sa_fastpath::publish::Publisher;
 use sa_snapshot::SharedBytes;
@@ -45,6 +48,9 @@ struct Arguments {
     /// How often each cable fails
     #[arg(long, default_value_t = 7, value_name = "N")]
     rounds: usize,
+    /// Take the change from the words of an OpenSM, not from files
+    #[arg(long)]
+    overheard: bool,
 }
 
 type Failure = Box<dyn std::error::Error>;
@@ -55,9 +61,28 @@ fn main() -> Result<(), Failure> {
         let directory = tempfile::tempdir()?;
         let fabric = Fabric::new(name, directory.path())?;
         let healthy = pipeline::compile(&fabric.inputs, Stamp::default())?;
+        if arguments.overheard {
+            overhear(&fabric, healthy, arguments.rounds)?;
+            continue;
+        }
         for cable in &fabric.cables {
             fail(&fabric, cable, &healthy.parts, arguments.rounds)?;
         }
+    }
+    Ok(())
+}
+
+/// Lets each cable fail again and again beside an OpenSM.
+fn overhear(fabric: &Fabric, healthy: Compiled, rounds: usize) -> Result<(), Failure> {
+    let healthy = Arc::new(healthy);
+    for cable in &fabric.cables {
+        let inputs = Inputs {
+            failed: vec![cable.to_owned()],
+            ..fabric.inputs.clone()
+        };
+        let failed = Arc::new(pipeline::compile(&inputs, Stamp::default())?);
+        let both = (&healthy, &failed);
+        overheard::measure(&fabric.name, cable, &fabric.inputs, both, rounds)?;
     }
     Ok(())
 }
