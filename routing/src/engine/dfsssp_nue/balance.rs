@@ -1,14 +1,17 @@
 //! Shortest ways, spread over the cables by what they carry already.
 //!
 //! Destination after destination: of all ways with the fewest hops each switch takes the one whose channels
-//! carry the fewest paths of hosts so far, summed along the way; then the paths of the new column are
-//! counted. All columns are searched a second time, each without its own paths, as the first ones were
-//! placed when little was known. Source: Hoefler, Schneider and Lumsdaine, Optimized Routing for Large-Scale
-//! InfiniBand Networks, 2009.
+//! weigh least, summed along the way; then the paths of the new column are counted. All columns are searched
+//! again, each without its own paths, as the first ones were placed when little was known.
+//! Source: Hoefler, Schneider and Lumsdaine, Optimized Routing for Large-Scale InfiniBand Networks, 2009.
+//!
+//! A channel weighs the paths of hosts that it carries: to take the lightest way is to add least to the sum of
+//! the squares of all loads, so every pass lowers that sum. Where the fabric is small enough for more passes,
+//! the last ones weigh the squares, which takes paths off the fullest channels.
 //!
 //! Hops come before weights, so the search needs no heap: the channels that lead one hop nearer to a switch
 //! make an acyclic graph, which is worked out once for all LIDs of that switch and then gone through in the
-//! order of hops. Cost: O(channels on shortest ways) for each LID.
+//! order of hops. Cost: O(channels on shortest ways) for each LID and pass.
 //!
 //! LIDs of one port are to differ: a channel that another LID of the port uses weighs more than any load.
 
@@ -44,6 +47,17 @@ impl Loads {
         self.paths[channel as usize]
     }
 
+    /// What the fullest channel carries.
+    fn most(&self) -> u64 {
+        self.paths.iter().copied().max().unwrap_or(0)
+    }
+
+    /// The sum of the squares of all loads: the less, the more evenly the channels are used.
+    pub(super) fn squares(&self) -> u128 {
+        let squares = self.paths.iter().map(|paths| u128::from(*paths).pow(2));
+        squares.sum()
+    }
+
     /// Adds the paths of hosts that a column leads, or takes them away. `order` has the switches that have a
     /// way, none before the one it leaves to.
     pub(super) fn count(&mut self, graph: &Graph, order: &[u32], slots: &[u8], is_added: bool) {
@@ -64,18 +78,48 @@ impl Loads {
     }
 }
 
+/// What a channel weighs for the paths that it carries.
+#[derive(Debug, Clone, Copy)]
+enum Weigh {
+    Loads,
+    /// At most 2^32, so that twelve bits of hops and [`SAME_PORT`] still fit. For fabrics whose channels carry
+    /// fewer paths than [`MOST_SQUARED`].
+    Squares,
+}
+
+const MOST_SQUARED: u64 = (1 << 16) - 1;
+
+impl Weigh {
+    const fn weight(self, paths: u64) -> u64 {
+        match self {
+            Self::Loads => paths,
+            Self::Squares if paths < MOST_SQUARED => paths * paths,
+            Self::Squares => MOST_SQUARED * MOST_SQUARED,
+        }
+    }
+}
+
+/// A channel that leads a hop nearer, and the switch it leads to, which would be looked up for each LID.
+#[derive(Debug, Clone, Copy)]
+struct Near {
+    channel: Channel,
+    to: u32,
+}
+
 /// Searches shortest ways, one destination after the other.
 pub(super) struct Balance<'a> {
     graph: &'a Graph,
     loads: Loads,
+    weigh: Weigh,
+    /// By channel: what it weighs.
+    weights: Vec<u64>,
     /// By switch: hops to the destination.
     hops: Vec<u32>,
     /// Switches, nearest to the destination first; itself before all.
     order: Vec<u32>,
     /// By place in `order`, from the second on: where its channels on shortest ways end in `nearer`.
     ends: Vec<u32>,
-    /// Channels that lead a hop nearer.
-    nearer: Vec<Channel>,
+    nearer: Vec<Near>,
     /// By switch: what its way weighs.
     cost: Vec<u64>,
     /// By channel: [`SAME_PORT`] for every other LID of the port; and the channels that have some.
@@ -86,7 +130,12 @@ pub(super) struct Balance<'a> {
 /// Fills all columns with shortest ways; switches that are not wired to a destination have none.
 pub(super) fn fill(graph: &Graph, columns: &mut Columns) -> Loads {
     let mut balance = Balance::new(graph);
-    for pass in 0..2 {
+    for pass in 0..passes(graph, columns) {
+        let is_small = balance.loads.most() < MOST_SQUARED / 2;
+        balance.set(match pass {
+            4.. if is_small => Weigh::Squares,
+            _ => Weigh::Loads,
+        });
         for switch in graph.all_switches() {
             balance.aim_at(switch);
             balance.place(columns, switch, pass > 0);
@@ -95,12 +144,23 @@ pub(super) fn fill(graph: &Graph, columns: &mut Columns) -> Loads {
     balance.loads
 }
 
+/// Two, and up to six more where that costs little: on tori and random graphs of some dozen switches these take
+/// a twentieth off the fullest channel.
+fn passes(graph: &Graph, columns: &Columns) -> u64 {
+    /// Looks at a channel: a second or two.
+    const WORTH_IT: u64 = 1 << 29;
+    let effort = (graph.channels() * columns.count()) as u64;
+    2 + (WORTH_IT / effort.max(1)).min(6)
+}
+
 impl<'a> Balance<'a> {
     fn new(graph: &'a Graph) -> Self {
         let (switches, channels) = (graph.switches(), graph.channels());
         Self {
             graph,
             loads: Loads::new(graph),
+            weigh: Weigh::Loads,
+            weights: vec![0; channels],
             hops: vec![0; switches],
             order: Vec::new(),
             ends: Vec::new(),
@@ -108,6 +168,14 @@ impl<'a> Balance<'a> {
             cost: vec![0; switches],
             extra: vec![0; channels],
             extras: Vec::new(),
+        }
+    }
+
+    /// Weighs all channels anew.
+    fn set(&mut self, weigh: Weigh) {
+        self.weigh = weigh;
+        for (weight, paths) in self.weights.iter_mut().zip(&self.loads.paths) {
+            *weight = weigh.weight(*paths);
         }
     }
 
@@ -119,8 +187,12 @@ impl<'a> Balance<'a> {
         self.ends.clear();
         for here in self.order.iter().skip(1) {
             let hops = self.hops[*here as usize];
-            let near = |channel: &Channel| self.hops[graph.to(*channel) as usize] < hops;
-            self.nearer.extend(graph.leaving(*here).filter(near));
+            let all = graph.leaving(*here).map(|channel| Near {
+                channel,
+                to: graph.to(channel),
+            });
+            let near = |near: &Near| self.hops[near.to as usize] < hops;
+            self.nearer.extend(all.filter(near));
             self.ends.push(count32(self.nearer.len()));
         }
     }
@@ -137,11 +209,11 @@ impl<'a> Balance<'a> {
             let is_counted = columns.is_host(column);
             let slots = columns.slots_mut(column);
             if again && is_counted {
-                self.loads.count(self.graph, &self.order, slots, false);
+                self.count(slots, false);
             }
             self.choose(slots);
             if is_counted {
-                self.loads.count(self.graph, &self.order, slots, true);
+                self.count(slots, true);
             }
             let port = columns.lid(column).port;
             match all.contains(&(column + 1)) && columns.lid(column + 1).port == port {
@@ -149,6 +221,20 @@ impl<'a> Balance<'a> {
                 false => self.forget_extra(),
             }
         }
+    }
+
+    /// Adds the paths of a column, or takes them away, and weighs its channels.
+    fn count(&mut self, slots: &[u8], is_added: bool) {
+        self.loads.count(self.graph, &self.order, slots, is_added);
+        for nth in 1..self.order.len() {
+            let here = self.order[nth];
+            self.weigh(self.graph.channel(here, slots[here as usize]));
+        }
+    }
+
+    fn weigh(&mut self, channel: Channel) {
+        let weight = self.weigh.weight(self.loads.of(channel));
+        self.weights[channel as usize] = weight + self.extra[channel as usize];
     }
 
     /// The lightest way of each switch; of equal ones the one by the lowest port.
@@ -159,12 +245,11 @@ impl<'a> Balance<'a> {
         let mut start = 0;
         for (here, end) in self.order.iter().skip(1).zip(&self.ends) {
             let (mut least, mut best) = (u64::MAX, 0);
-            for channel in &self.nearer[start..*end as usize] {
-                let beyond = self.cost[self.graph.to(*channel) as usize];
-                let own = self.loads.of(*channel) + self.extra[*channel as usize];
-                if beyond + own < least {
-                    (least, best) = (beyond + own, *channel);
-                }
+            for near in &self.nearer[start..*end as usize] {
+                let way = self.cost[near.to as usize] + self.weights[near.channel as usize];
+                // Two selections rather than a branch, which nothing would foretell.
+                best = if way < least { near.channel } else { best };
+                least = least.min(way);
             }
             start = *end as usize;
             self.cost[*here as usize] = least;
@@ -174,19 +259,22 @@ impl<'a> Balance<'a> {
 
     /// Makes the channels of a column heavier for other LIDs of the port.
     fn remember(&mut self, slots: &[u8]) {
-        for here in self.order.iter().skip(1) {
-            let channel = self.graph.channel(*here, slots[*here as usize]);
+        for nth in 1..self.order.len() {
+            let here = self.order[nth];
+            let channel = self.graph.channel(here, slots[here as usize]);
             if self.extra[channel as usize] == 0 {
                 self.extras.push(channel);
             }
             self.extra[channel as usize] += SAME_PORT;
+            self.weigh(channel);
         }
     }
 
     /// Before LIDs of another port.
     fn forget_extra(&mut self) {
-        for channel in self.extras.drain(..) {
+        while let Some(channel) = self.extras.pop() {
             self.extra[channel as usize] = 0;
+            self.weigh(channel);
         }
     }
 }

@@ -45,6 +45,22 @@ impl Columns {
         }
     }
 
+    /// How many there are.
+    pub(super) const fn count(&self) -> usize {
+        self.lids.len()
+    }
+
+    /// Takes out all ways.
+    pub(super) fn take(&mut self) -> Vec<u8> {
+        let none = vec![NO_SLOT; self.slots.len()];
+        std::mem::replace(&mut self.slots, none)
+    }
+
+    /// Puts back what was taken out.
+    pub(super) fn put(&mut self, slots: Vec<u8>) {
+        self.slots = slots;
+    }
+
     /// Forgets all ways.
     pub(super) fn clear(&mut self) {
         self.slots.fill(NO_SLOT);

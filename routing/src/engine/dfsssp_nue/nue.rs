@@ -22,33 +22,83 @@ const TRIES: u32 = 6;
 /// Fills all columns on `vls` VLs. Cost: O(LIDs x channels), and the searches for cycles: each turn is looked
 /// at once a VL, and again where a search had to be undone.
 pub(super) fn fill(graph: &Graph, columns: &mut Columns, vls: u8) -> Pairs {
-    let mut pairs = Pairs::none(graph.switches());
-    let mut loads = Loads::new(graph);
+    let groups = divide(graph, columns, vls);
     let mut search = Search::new(graph);
-    for (vl, destinations) in (0..).zip(divide(graph, columns, vls)) {
-        let tree = Tree::from(graph, median(graph, columns, &destinations));
-        let mut layer = Layer::new(graph, &tree.channels(graph));
-        reserve(graph, &tree, &search, &destinations, &mut layer);
+    let mut best: Option<(u128, Vec<u8>)> = None;
+    for nth in 0..rounds(graph, columns, 8) {
+        columns.clear();
+        let loads = attempt(graph, columns, &groups, nth, &mut search);
+        let squares = loads.squares();
+        if best.as_ref().is_none_or(|(least, _)| squares < *least) {
+            best = Some((squares, columns.take()));
+        }
+    }
+    if let Some((_, best)) = best {
+        columns.put(best);
+    }
+    let mut pairs = Pairs::none(graph.switches());
+    for (vl, destinations) in (0..).zip(groups) {
         for to in destinations {
-            let mut escape = Escape {
-                graph,
-                tree: &tree,
-                layer: &mut layer,
-                loads: &mut loads,
-                search: &mut search,
-            };
-            for column in columns.of(to) {
-                if columns.is_copy(column) {
-                    columns.copy_first(column);
-                } else {
-                    let is_counted = columns.is_host(column);
-                    escape.place(to, columns.slots_mut(column), is_counted);
-                }
-            }
             pairs.set_all(to, vl, |from| search.are_joined(from, to));
         }
     }
     pairs
+}
+
+/// How often something is done that goes over all channels for each LID: once, and up to `most` times where
+/// that takes a second or two.
+fn rounds(graph: &Graph, columns: &Columns, most: usize) -> usize {
+    const WORTH_IT: usize = 1 << 25;
+    (WORTH_IT / (graph.channels() * columns.count()).max(1)).clamp(1, most)
+}
+
+/// One VL: its tree, and the turns that are used.
+struct Part<'a> {
+    tree: Tree,
+    layer: Layer,
+    destinations: &'a [u32],
+}
+
+/// Fills all columns with trees from the nth-best switches. Columns are searched again where that costs little,
+/// each without its own paths: turns that are used stay so, and the loads are known.
+fn attempt(
+    graph: &Graph,
+    columns: &mut Columns,
+    groups: &[Vec<u32>],
+    nth: usize,
+    search: &mut Search,
+) -> Loads {
+    let mut loads = Loads::new(graph);
+    let part = |destinations: &'_ Vec<u32>| {
+        let tree = Tree::from(graph, median(graph, columns, destinations, nth));
+        let mut layer = Layer::new(graph, &tree.channels(graph));
+        reserve(graph, &tree, search, destinations, &mut layer);
+        (tree, layer)
+    };
+    let parts = groups.iter().map(|destinations| {
+        let (tree, layer) = part(destinations);
+        Part {
+            tree,
+            layer,
+            destinations,
+        }
+    });
+    let mut parts: Vec<Part<'_>> = parts.collect();
+    for _ in 0..rounds(graph, columns, 4) {
+        for part in &mut parts {
+            let mut escape = Escape {
+                graph,
+                tree: &part.tree,
+                layer: &mut part.layer,
+                loads: &mut loads,
+                search,
+            };
+            for to in part.destinations {
+                escape.place_all(columns, *to);
+            }
+        }
+    }
+    loads
 }
 
 /// The destinations of each VL: by hops from one end of the fabric, cut where each has about as many columns as
@@ -87,8 +137,9 @@ fn divide(graph: &Graph, columns: &Columns, vls: u8) -> Vec<Vec<u32>> {
     groups
 }
 
-/// The switch with the fewest hops to some destinations, each as often as it has columns; 0 in an empty fabric.
-fn median(graph: &Graph, columns: &Columns, destinations: &[u32]) -> u32 {
+/// The switch with the nth-fewest hops to some destinations, each as often as it has columns; 0 in an empty
+/// fabric.
+fn median(graph: &Graph, columns: &Columns, destinations: &[u32], nth: usize) -> u32 {
     let mut sums = vec![0_u64; graph.switches()];
     let mut hops = vec![NOWHERE; graph.switches()];
     let mut reached = Vec::new();
@@ -99,8 +150,10 @@ fn median(graph: &Graph, columns: &Columns, destinations: &[u32]) -> u32 {
             *sum += weight * u64::from(*hops);
         }
     }
-    let least = (0..).zip(&sums).min_by_key(|(_, sum)| **sum);
-    least.map_or(0, |(switch, _)| switch)
+    let mut all: Vec<u32> = graph.all_switches().collect();
+    all.sort_by_key(|switch| sums[*switch as usize]);
+    let nth = nth.checked_rem(all.len());
+    nth.map_or(0, |nth| all[nth])
 }
 
 /// Uses the turns of the tree that lead to the destinations.
@@ -166,6 +219,25 @@ struct Escape<'a> {
 }
 
 impl Escape<'_> {
+    /// Fills the columns to a switch. What they have is forgotten.
+    fn place_all(&mut self, columns: &mut Columns, to: u32) {
+        for column in columns.of(to) {
+            if columns.is_copy(column) {
+                columns.copy_first(column);
+                continue;
+            }
+            let is_counted = columns.is_host(column);
+            let slots = columns.slots_mut(column);
+            if is_counted {
+                self.search.trace(self.graph, self.loads, to, slots);
+                self.loads
+                    .count(self.graph, self.search.order(), slots, false);
+            }
+            slots.fill(NO_SLOT);
+            self.place(to, slots, is_counted);
+        }
+    }
+
     /// Fills a column, which has no ways yet.
     fn place(&mut self, to: u32, slots: &mut [u8], is_counted: bool) {
         let mut fixed = slots.to_vec();
