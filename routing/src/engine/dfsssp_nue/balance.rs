@@ -9,6 +9,10 @@
 //! the squares of all loads, so every pass lowers that sum. Where the fabric is small enough for more passes,
 //! the last ones weigh the squares, which takes paths off the fullest channels.
 //!
+//! Of that the paths of the host that asks do not count, as a host does not send to two others at once: a switch
+//! leaves out, of what its own cable carries, one path for each LID that it sends that way itself. On a torus
+//! this is what gathers the paths of a host on few cables, where they are in nobody's way but each other's.
+//!
 //! Hops come before weights, so the search needs no heap: the channels that lead one hop nearer to a switch
 //! make an acyclic graph, which is worked out once for all LIDs of that switch and then gone through in the
 //! order of hops. Cost: O(channels on shortest ways) for each LID and pass.
@@ -113,6 +117,10 @@ pub(super) struct Balance<'a> {
     weigh: Weigh,
     /// By channel: what it weighs.
     weights: Vec<u64>,
+    /// By channel: the same to a host of the switch that it leaves, whose other paths count for nothing.
+    first: Vec<u64>,
+    /// By channel: LIDs of hosts to which hosts of that switch leave by it.
+    own: Vec<u64>,
     /// By switch: hops to the destination.
     hops: Vec<u32>,
     /// Switches, nearest to the destination first; itself before all.
@@ -127,7 +135,8 @@ pub(super) struct Balance<'a> {
     extras: Vec<Channel>,
 }
 
-/// Fills all columns with shortest ways; switches that are not wired to a destination have none.
+/// Fills the columns to switches with hosts; switches that are not wired to a destination have no way. Ways to
+/// switches without hosts are the layers' to search.
 pub(super) fn fill(graph: &Graph, columns: &mut Columns) -> Loads {
     let mut balance = Balance::new(graph);
     for pass in 0..passes(graph, columns) {
@@ -136,7 +145,7 @@ pub(super) fn fill(graph: &Graph, columns: &mut Columns) -> Loads {
             4.. if is_small => Weigh::Squares,
             _ => Weigh::Loads,
         });
-        for switch in graph.all_switches() {
+        for switch in graph.all_switches().filter(|to| graph.has_hosts(*to)) {
             balance.aim_at(switch);
             balance.place(columns, switch, pass > 0);
         }
@@ -161,6 +170,8 @@ impl<'a> Balance<'a> {
             loads: Loads::new(graph),
             weigh: Weigh::Loads,
             weights: vec![0; channels],
+            first: vec![0; channels],
+            own: vec![0; channels],
             hops: vec![0; switches],
             order: Vec::new(),
             ends: Vec::new(),
@@ -174,9 +185,8 @@ impl<'a> Balance<'a> {
     /// Weighs all channels anew.
     fn set(&mut self, weigh: Weigh) {
         self.weigh = weigh;
-        for (weight, paths) in self.weights.iter_mut().zip(&self.loads.paths) {
-            *weight = weigh.weight(*paths);
-        }
+        let channels = 0..count32(self.graph.channels());
+        channels.for_each(|channel| self.weigh(channel));
     }
 
     /// Works out the channels on shortest ways to a switch.
@@ -205,7 +215,7 @@ impl<'a> Balance<'a> {
                 columns.copy_first(column);
                 continue;
             }
-            // Nobody but switches sends to a switch without hosts, unless it is for management.
+            // What goes to a switch itself is for management.
             let is_counted = columns.is_host(column);
             let slots = columns.slots_mut(column);
             if again && is_counted {
@@ -228,13 +238,22 @@ impl<'a> Balance<'a> {
         self.loads.count(self.graph, &self.order, slots, is_added);
         for nth in 1..self.order.len() {
             let here = self.order[nth];
-            self.weigh(self.graph.channel(here, slots[here as usize]));
+            let channel = self.graph.channel(here, slots[here as usize]);
+            let own = &mut self.own[channel as usize];
+            match self.graph.has_hosts(here) {
+                true if is_added => *own += 1,
+                true => *own -= 1,
+                false => {}
+            }
+            self.weigh(channel);
         }
     }
 
     fn weigh(&mut self, channel: Channel) {
-        let weight = self.weigh.weight(self.loads.of(channel));
-        self.weights[channel as usize] = weight + self.extra[channel as usize];
+        let (paths, place) = (self.loads.of(channel), channel as usize);
+        let extra = self.extra[place];
+        self.weights[place] = self.weigh.weight(paths) + extra;
+        self.first[place] = self.weigh.weight(paths - self.own[place]) + extra;
     }
 
     /// The lightest way of each switch; of equal ones the one by the lowest port.
@@ -244,16 +263,17 @@ impl<'a> Balance<'a> {
         }
         let mut start = 0;
         for (here, end) in self.order.iter().skip(1).zip(&self.ends) {
-            let (mut least, mut best) = (u64::MAX, 0);
+            let (mut least, mut best) = (u64::MAX, Near { channel: 0, to: 0 });
             for near in &self.nearer[start..*end as usize] {
-                let way = self.cost[near.to as usize] + self.weights[near.channel as usize];
+                let way = self.cost[near.to as usize] + self.first[near.channel as usize];
                 // Two selections rather than a branch, which nothing would foretell.
-                best = if way < least { near.channel } else { best };
+                best = if way < least { *near } else { best };
                 least = least.min(way);
             }
             start = *end as usize;
-            self.cost[*here as usize] = least;
-            slots[*here as usize] = self.graph.slot(best);
+            self.cost[*here as usize] =
+                self.cost[best.to as usize] + self.weights[best.channel as usize];
+            slots[*here as usize] = self.graph.slot(best.channel);
         }
     }
 

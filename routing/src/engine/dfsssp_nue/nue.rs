@@ -25,7 +25,7 @@ pub(super) fn fill(graph: &Graph, columns: &mut Columns, vls: u8) -> Pairs {
     let groups = divide(graph, columns, vls);
     let mut search = Search::new(graph);
     let mut best: Option<(u128, Vec<u8>)> = None;
-    for nth in 0..rounds(graph, columns, 8) {
+    for nth in 0..rounds(graph, columns, 32.min(graph.switches())) {
         columns.clear();
         let loads = attempt(graph, columns, &groups, nth, &mut search);
         let squares = loads.squares();
@@ -49,7 +49,7 @@ pub(super) fn fill(graph: &Graph, columns: &mut Columns, vls: u8) -> Pairs {
 /// that takes a second or two.
 fn rounds(graph: &Graph, columns: &Columns, most: usize) -> usize {
     const WORTH_IT: usize = 1 << 25;
-    (WORTH_IT / (graph.channels() * columns.count()).max(1)).clamp(1, most)
+    (WORTH_IT / (graph.channels() * columns.count()).max(1)).clamp(1, most.max(1))
 }
 
 /// One VL: its tree, and the turns that are used.
