@@ -5,6 +5,7 @@
 
 mod aliases;
 mod any_fabric;
+mod any_vls;
 mod engines;
 mod generated;
 mod groups;
