@@ -63,8 +63,8 @@ pub(crate) struct Check {
     /// torus-2QoS could make, with everybody a member (needs --torus-conf)
     #[arg(long, value_enum, default_value_t = Members::Recorded)]
     members: Members,
-    /// Exit 3 also when only packets that switches themselves (port 0) send each other could close
-    /// a credit loop; packets of hosts always decide
+    /// Exit 3 also when only packets that a switch itself (port 0) sends or gets could close a
+    /// credit loop; packets between hosts always decide
     #[arg(long)]
     strict: bool,
     /// Print the verdict as JSON
@@ -180,7 +180,8 @@ fn problems(findings: &Findings, strict: bool) -> Vec<String> {
     let mut problems = Vec::new();
     // Ports 0 talk by VL 15 in the main, which has no credits; so this loop needs unusual traffic.
     if strict && findings.loops.management.is_some() {
-        problems.push("packets between ports 0 of switches have a credit loop".to_owned());
+        problems
+            .push("packets that port 0 of a switch sends or gets have a credit loop".to_owned());
     }
     if let Some((_, multicast)) = &findings.multicast {
         // `ClosedBy::Unicast` cannot come here: the function has returned above.

@@ -97,7 +97,7 @@ struct Report<'a> {
     pairs_lost: u64,
     /// True only with `--allow-problems`, or where tables were read.
     credit_loop: bool,
-    /// A loop of packets from port 0 to port 0 alone, which is in the way of writing only with `--strict`.
+    /// A loop that needs packets from or to port 0 of a switch, which is in the way of writing only with `--strict`.
     management_cycle: bool,
     /// By wall time, like the three below.
     read_ms: f64,

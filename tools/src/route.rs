@@ -208,7 +208,7 @@ struct Report {
     /// Some of them.
     lost: Vec<Pair>,
     credit_loop: bool,
-    /// Packets that only switches send each other could close a credit loop.
+    /// Packets that a switch itself (port 0) sends or gets could close a credit loop.
     management_cycle: bool,
     /// Multicast tables that are not empty.
     mlids: usize,
@@ -329,7 +329,7 @@ fn judge(verb: &Route, compiled: &Compiled, multicast: &Multicast) -> Outcome {
         return Ok(());
     }
     if compiled.proof.management_loop.is_some() {
-        let text = "packets between ports 0 of switches can close a credit loop";
+        let text = "packets that port 0 of a switch sends or gets can close a credit loop";
         return Err(Failure::refused(text.to_owned()));
     }
     match compiled.proof.reachability.lost_between_hosts {

@@ -1,19 +1,21 @@
-//! Who can close a loop: packets of hosts, or only those that switches send each other.
+//! Who can close a loop: packets between hosts, or only those with a switch itself at an end.
 //!
-//! Port 0 of a switch sends and gets management packets, mostly from and to the SA, which is a host
-//! as a rule. That two switches talk to each other is possible and not done: a loop that needs it is
-//! told, and no reason to refuse tables.
+//! Port 0 of a switch sends and gets management packets: counters that a monitor asks for, and what
+//! a switch asks the SA. Routing engines do not all keep these free of loops: OpenSM's Nue leaves
+//! paths to switches out of its dependencies unless `nue_include_switches` is set, and on a fat tree
+//! paths between switches turn at the leaves, which packets between hosts never do. ibdmchk looks at
+//! paths from CA to CA alone. So such a loop is told, and no reason to refuse tables.
 //!
-//! On a fat tree paths between switches turn at the leaves, which packets of hosts never do, and
-//! can close a cycle there. To refuse such a fabric would be to refuse fat trees that run well, so
-//! the question is asked twice: of everybody's packets, and only if those close a loop, of hosts'
-//! alone.
+//! The question is asked of everybody's packets, and only if those close a loop, of those that hosts
+//! send or get, and of those between hosts.
+
+use std::sync::Arc;
 
 use super::{CreditLoop, DependencyGraph, PathSls};
 use crate::tables::Routes;
 use crate::topology::{EndPortIx, Topology};
 
-/// Whose packets decide: those of CA and router ports, and of the port with the SM and its SA.
+/// Between whom packets decide: CA and router ports, and the port with the SM and its SA.
 /// Router ports count, as packets of other subnets come through them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Hosts {
@@ -22,7 +24,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// True for a port whose packets decide.
+    /// True for a port whose packets to another such port decide.
     /// Port number 0 is a switch's own port, and nothing else's.
     pub fn include(&self, topology: &Topology, end: EndPortIx) -> bool {
         topology.end_port(end).port_number != 0 || self.sm == Some(end)
@@ -33,10 +35,10 @@ impl Hosts {
 /// At most one of the two is there.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Loops {
-    /// Packets that a host sends or gets. None proves that they cannot.
+    /// Packets from a host to a host. None proves that they cannot.
     pub hosts: Option<CreditLoop>,
-    /// Closed only with packets from port 0 of a switch to port 0 of another; looked for where
-    /// hosts close none.
+    /// Closed only with packets that port 0 of a switch sends or gets; looked for where hosts close
+    /// none.
     pub management: Option<CreditLoop>,
 }
 
@@ -65,23 +67,44 @@ impl Judge<'_> {
     }
 
     /// The loops of [`Self::everybody`], to which `more` has been added already.
-    /// `more` adds what both graphs have, such as multicast.
+    /// `more` adds what all graphs have, such as multicast.
     pub fn loops(&self, graph: &DependencyGraph, more: impl Fn(&mut DependencyGraph)) -> Loops {
         // Mostly there is none at all, and that is all there is to know.
         let Some(any) = graph.shortest_loop() else {
             return Loops::default();
         };
+        // The most that close a loop do it from switch to switch: the graph with all that hosts send
+        // or get is half made, and has those between hosts.
+        let hosts = match self.loop_with_hosts(graph, &more) {
+            None => None,
+            Some(_) => self.loop_between_hosts(graph, more),
+        };
+        Loops {
+            management: hosts.is_none().then_some(any),
+            hosts,
+        }
+    }
+
+    /// A shortest loop of packets that a host sends or gets, those from and to switches among them: what
+    /// the engines here keep free of loops beyond [`Loops::hosts`]. `graph` as with [`Self::loops`].
+    pub fn loop_with_hosts(
+        &self,
+        graph: &DependencyGraph,
+        more: impl Fn(&mut DependencyGraph),
+    ) -> Option<CreditLoop> {
         let mut of_hosts = graph.of_hosts(self.topology, self.routes, self.sls, &self.hosts);
         more(&mut of_hosts);
-        match of_hosts.shortest_loop() {
-            None => Loops {
-                hosts: None,
-                management: Some(any),
-            },
-            hosts => Loops {
-                hosts,
-                management: None,
-            },
-        }
+        of_hosts.shortest_loop()
+    }
+
+    fn loop_between_hosts(
+        &self,
+        graph: &DependencyGraph,
+        more: impl Fn(&mut DependencyGraph),
+    ) -> Option<CreditLoop> {
+        let mut between = DependencyGraph::over(Arc::clone(&graph.channels));
+        between.add_unicast_between_hosts(self.topology, self.routes, self.sls, &self.hosts);
+        more(&mut between);
+        between.shortest_loop()
     }
 }

@@ -35,19 +35,23 @@ pub(super) enum Paths<'a> {
     ToOthers(&'a Hosts),
     /// From hosts to what is none.
     FromHosts(&'a Hosts),
+    /// From hosts to hosts.
+    BetweenHosts(&'a Hosts),
 }
 
 impl Paths<'_> {
     /// True when port 0 of every switch is a source.
     pub(super) const fn all_switches_send(self) -> bool {
-        !matches!(self, Self::FromHosts(_))
+        !matches!(self, Self::FromHosts(_) | Self::BetweenHosts(_))
     }
 
     /// True when port 0 of this switch is a source.
     pub(super) fn port0_sends(self, topology: &Topology, switch: SwitchIx) -> bool {
         match self {
             Self::All | Self::ToHosts(_) | Self::ToOthers(_) => true,
-            Self::FromHosts(hosts) => hosts.include(topology, topology.switch(switch).port0),
+            Self::FromHosts(hosts) | Self::BetweenHosts(hosts) => {
+                hosts.include(topology, topology.switch(switch).port0)
+            }
         }
     }
 
@@ -55,7 +59,7 @@ impl Paths<'_> {
     pub(super) fn lead_to(self, topology: &Topology, end: EndPortIx) -> bool {
         match self {
             Self::All => true,
-            Self::ToHosts(hosts) => hosts.include(topology, end),
+            Self::ToHosts(hosts) | Self::BetweenHosts(hosts) => hosts.include(topology, end),
             Self::ToOthers(hosts) | Self::FromHosts(hosts) => !hosts.include(topology, end),
         }
     }
@@ -77,6 +81,17 @@ impl DependencyGraph {
     ) {
         self.add_paths(topology, routes, sls, Paths::ToHosts(hosts));
         self.add_paths(topology, routes, sls, Paths::FromHosts(hosts));
+    }
+
+    /// Adds the dependencies of the unicast paths from hosts to hosts.
+    pub fn add_unicast_between_hosts(
+        &mut self,
+        topology: &Topology,
+        routes: &Routes,
+        sls: PathSls<'_>,
+        hosts: &Hosts,
+    ) {
+        self.add_paths(topology, routes, sls, Paths::BetweenHosts(hosts));
     }
 
     /// [`Self::add_unicast`] that makes [`Self::of_hosts`] quick where it can.

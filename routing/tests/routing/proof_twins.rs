@@ -218,11 +218,13 @@ fn assert_plain(topology: &Topology, routes: &Routes, sls: SlVlMask, random: &mu
     let ends = topology.end_ports.len() as u64;
     let sm = (random.below(2) == 0).then(|| EndPortIx(u32::try_from(random.below(ends)).unwrap()));
     let hosts = Hosts { sm };
-    let counts = |from, to| hosts.include(topology, from) || hosts.include(topology, to);
+    let counts = |from, to| hosts.include(topology, from) && hosts.include(topology, to);
     let edges_of_hosts = plain_edges(topology, routes, sls, &counts);
     let mut of_hosts = DependencyGraph::new(topology, routes);
-    of_hosts.add_unicast_of_hosts(topology, routes, PathSls::Any(sls), &hosts);
+    of_hosts.add_unicast_between_hosts(topology, routes, PathSls::Any(sls), &hosts);
     assert_eq!(of_hosts.edges(), edges_of_hosts.len() as u64);
+    let some = |from, to| hosts.include(topology, from) || hosts.include(topology, to);
+    let edges_with_hosts = plain_edges(topology, routes, sls, &some);
     let plain = plain_loop(&edges_of_hosts);
     assert_eq!(of_hosts.shortest_loop(), plain);
 
@@ -235,9 +237,11 @@ fn assert_plain(topology: &Topology, routes: &Routes, sls: SlVlMask, random: &mu
     };
     let everybody = judge.everybody();
     assert_eq!(everybody.edges(), edges.len() as u64);
-    let found = judge.loops(&everybody, |of_hosts| {
-        assert_eq!(of_hosts.edges(), edges_of_hosts.len() as u64);
+    let found = judge.loops(&everybody, |_| ());
+    let with_hosts = judge.loop_with_hosts(&everybody, |graph| {
+        assert_eq!(graph.edges(), edges_with_hosts.len() as u64);
     });
+    assert_eq!(with_hosts, plain_loop(&edges_with_hosts));
     assert_eq!(found.management, any.filter(|_| plain.is_none()));
     assert_eq!(found.hosts, plain);
 }

@@ -171,7 +171,7 @@ fn a_loop_that_only_switches_can_close_is_a_warning_everywhere() {
         assert_eq!(output.status.code(), Some(status), "{arguments:?}: {said}");
         (String::from_utf8(output.stdout).unwrap(), said)
     };
-    let words = "packets from one switch itself (port 0) to another could close a credit loop";
+    let words = "packets that a switch itself (port 0) sends or gets could close a credit loop";
     let route = ["route", "--fabric", &net, "--out", &dumps, "--json"];
     let (routed, said) = told(&route, 0);
     let routed: Value = serde_json::from_str(&routed).unwrap();
@@ -200,9 +200,9 @@ fn a_loop_that_only_switches_can_close_is_a_warning_everywhere() {
     assert!(checked["management_cycle"].as_array().unwrap().len() >= 4);
     let (text, _) = told(&["check", &dumps], 0);
     assert!(text.contains("unicast    no credit loop"), "{text}");
-    assert!(text.contains("management packets from port 0"), "{text}");
+    assert!(text.contains("management packets that port 0"), "{text}");
     let (_, said) = told(&["check", &dumps, "--strict"], 3);
-    assert!(said.contains("packets between ports 0"), "{said}");
+    assert!(said.contains("packets that port 0 of a switch"), "{said}");
 
     for path in [&net, &dumps] {
         let config = format!(

@@ -1,5 +1,5 @@
-//! The verbs and the daemon say the same of the same tables: hosts decide, and a loop that only packets between ports 0
-//! of switches close is told, and refused where that is asked for.
+//! The verbs and the daemon say the same of the same tables: packets between hosts decide, and a loop that
+//! others close with them is told, and refused where that is asked for.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -28,12 +28,12 @@ const ENGINES: [(&str, bool); 3] = [("minhop", true), ("updn", false), ("ftree",
 
 /// As verbs and the daemon tell it.
 const TOLD: [&str; 2] = [
-    "packets from port 0 of a switch to port 0 of another",
-    "packets from one switch itself (port 0) to another could close a credit loop",
+    "packets that port 0 of a switch sends or gets",
+    "packets that a switch itself (port 0) sends or gets could close a credit loop",
 ];
 
 /// As the daemon refuses it where it is strict.
-const REFUSED: &str = "packets between ports 0 of switches could close a credit loop";
+const REFUSED: &str = "packets that ports 0 of switches send or get could close a credit loop";
 
 fn is_told(output: &Output) -> bool {
     let texts = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));

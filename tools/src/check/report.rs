@@ -60,8 +60,8 @@ pub(super) fn print(verb: &Check, findings: &Findings) -> Outcome {
     // Only with `--strict` does it decide, but people are told in any case.
     if let Some(found) = &findings.loops.management {
         outln!(
-            "management packets from port 0 of a switch to port 0 of another, which no host takes \
-             part in, could close a credit loop, each may wait for the next:\n{}",
+            "management packets that port 0 of a switch sends or gets could close a credit loop, \
+             those between hosts cannot, each may wait for the next:\n{}",
             words(parts, found)
         );
     }
@@ -161,10 +161,10 @@ fn print_fault(parts: &FabricState, fault: &Fault) {
 /// management is only looked for where hosts close none.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
-    /// Of what hosts send; `management_cycle` does not count here.
+    /// Of what hosts send each other; `management_cycle` does not count here.
     acyclic: bool,
     cycle: Vec<String>,
-    /// Of packets that only switches send each other.
+    /// Of packets that a switch itself sends or gets.
     management_cycle: Vec<String>,
     /// Where the SLs of paths come from.
     /// One of `psl`, `torus-2QoS.conf`, `any SL on any path`.

@@ -75,8 +75,8 @@ pub struct Inputs {
     pub failed: Vec<String>,
     /// Publish although wired pairs have no path. Credit loops are never allowed.
     pub allow_lost_pairs: bool,
-    /// Refuse loops that no packet between hosts takes part in, too: those that packets between
-    /// ports 0 of switches close, and those that unicast and multicast close together.
+    /// Refuse loops that packets between hosts do not close, too: those that need packets from or to
+    /// port 0 of a switch, and those that unicast and multicast close together.
     pub strict: bool,
 }
 

@@ -158,7 +158,7 @@ pub enum PipelineError {
          the next:\n{channels}"
     )]
     StrictLoop {
-        /// Whose packets close it. "packets between ports 0 of switches".
+        /// Whose packets close it. "packets that ports 0 of switches send or get".
         whose: &'static str,
         /// As in [`Self::CreditLoop`].
         channels: String,
@@ -211,7 +211,7 @@ impl Compiled {
         let loops = [
             (
                 &self.proof.management_loop,
-                "packets between ports 0 of switches",
+                "packets that ports 0 of switches send or get",
             ),
             (&self.proof.multicast_loop, "unicast and multicast together"),
         ];

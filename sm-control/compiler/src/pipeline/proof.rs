@@ -1,13 +1,13 @@
 //! The proof over finished tables.
 //!
 //! `routing::proof` knows only forwarding tables, SLs and SL2VL tables; here it is asked about a
-//! whole fabric, in the way that everybody must be asked: packets of hosts and of the SM's port
-//! decide, packets between ports 0 of switches are told apart, multicast is added for the worst
-//! groups that there could be. What is done with the result is decided elsewhere.
+//! whole fabric, in the way that everybody must be asked: packets between hosts decide, of which the
+//! SM's port is one, packets from and to port 0 of other switches are told apart, multicast is added
+//! for the worst groups that there could be. What is done with the result is decided elsewhere.
 //!
 //! ```text
-//!  unicast of hosts      a loop: not published                 credit_loop
-//!  unicast of ports 0    a loop: a warning                     management_loop
+//!  unicast between hosts a loop: not published                 credit_loop
+//!  unicast of everybody  a loop: a warning                     management_loop
 //!  with multicast        a loop: a warning, as in OpenSM       multicast_loop
 //!  lost pairs of hosts   not published unless allowed          reachability
 //! ```
@@ -35,10 +35,10 @@ use crate::state::FabricState;
 /// are of.
 #[derive(Debug, Clone)]
 pub struct Proof {
-    /// A shortest credit loop that unicast packets of hosts close; none proves that they cannot
+    /// A shortest credit loop that unicast packets between hosts close; none proves that they cannot
     /// wait for each other for ever.
     pub credit_loop: Option<CreditLoop>,
-    /// The same, closed only with packets between ports 0 of switches; no reason to refuse tables.
+    /// The same, closed only with packets from or to port 0 of a switch; no reason to refuse tables.
     pub management_loop: Option<CreditLoop>,
     /// A shortest loop that unicast and multicast close together, with groups of everybody on
     /// either
@@ -61,9 +61,9 @@ impl Proof {
             Remark::warning(code, text)
         };
         let management = self.management_loop.as_ref().map(|found| {
-            let sentence = "packets from one switch itself (port 0) to another could close a \
-                            credit loop; those of hosts, and of the port with the SM, cannot, so \
-                            it is no reason to refuse the routes";
+            let sentence = "packets that a switch itself (port 0) sends or gets could close a \
+                            credit loop; those between hosts, and the port with the SM, cannot, \
+                            so it is no reason to refuse the routes";
             remark(found, "management-loop", sentence)
         });
         let multicast = self.multicast_loop.as_ref().map(|found| {
@@ -188,8 +188,8 @@ impl FabricState {
     }
 }
 
-/// Whoever judges the tables of a fabric judges them so: packets of hosts decide, and those of the
-/// port with the SM.
+/// Whoever judges the tables of a fabric judges them so: packets between hosts decide, of which the
+/// port with the SM is one.
 pub fn judge<'a>(parts: &'a FabricState, sls: PathSls<'a>) -> Judge<'a> {
     let sm = u32::try_from(parts.subnet.sm()).map(EndPortIx);
     Judge {
