@@ -17,7 +17,8 @@ pub struct Client {
     _attachment: Attachment,
     /// Its LID, which the simulator makes that of its requests.
     pub lid: u16,
-    sa: Lid,
+    /// The SA's.
+    pub sa: Lid,
     transaction: u32,
 }
 
@@ -69,6 +70,9 @@ impl Client {
             self.send_some(&mut talk)?;
             if self.receive_some(&mut talk)? {
                 deadline = Instant::now() + PATIENCE;
+            }
+            if talk.is_over() {
+                break;
             }
             if Instant::now() >= deadline {
                 if talk.tries == TRIES {

@@ -278,13 +278,17 @@ fn fat_tree(leaves: u8, spines: u8) -> Topology {
 }
 
 fn judged(topology: &Topology, routes: &Routes, sm: Option<EndPortIx>) -> Loops {
-    let judge = Judge {
+    let judge = judge(topology, routes, sm);
+    judge.loops(&judge.everybody(), |_| ())
+}
+
+fn judge<'a>(topology: &'a Topology, routes: &'a Routes, sm: Option<EndPortIx>) -> Judge<'a> {
+    Judge {
         topology,
         routes,
         sls: PathSls::Any(SlVlMask(1)),
         hosts: Hosts { sm },
-    };
-    judge.loops(&judge.everybody(), |_| ())
+    }
 }
 
 /// Tables of a fat tree in which each spine goes to the others by a leaf of its own.
@@ -328,13 +332,21 @@ fn a_cycle_of_packets_between_switches_alone_is_told_apart() {
     let found = judged(&topology, &routes, None);
     assert_eq!(found.hosts, None);
     assert_closed(&topology, &found.management.unwrap().0);
+    // Nor do those between hosts and switches, but for what an SM on a spine sends to other spines.
+    let with_hosts = |sm| {
+        let judge = judge(&topology, &routes, sm);
+        judge.loop_with_hosts(&judge.everybody(), |_| ())
+    };
+    assert_eq!(with_hosts(None), None);
     let port0 = |name| {
         let mut all = topology.switches.iter();
         all.find(|switch| switch.description == name).unwrap().port0
     };
-    for sm in ["leaf 0", "spine 0"] {
-        let found = judged(&topology, &routes, Some(port0(sm)));
-        assert!(found.hosts.is_none() && found.management.is_some(), "{sm}");
+    for (sm, closes) in [("leaf 0", false), ("spine 0", true)] {
+        let sm = Some(port0(sm));
+        let found = judged(&topology, &routes, sm);
+        assert!(found.hosts.is_none() && found.management.is_some());
+        assert_eq!(with_hosts(sm).is_some(), closes);
     }
 }
 

@@ -32,7 +32,7 @@ const CASES: [&str; 11] = [
     "s30-5x4-sw-many",
 ];
 
-const TABLES: [&str; 4] = ["-c", "psl", "-d", "slvl"];
+pub(crate) const TABLES: [&str; 4] = ["-c", "psl", "-d", "slvl"];
 
 #[test]
 fn routes_get_the_same_verdict() {
@@ -143,14 +143,14 @@ fn rewrite(path: &Path, change: impl Fn(&str) -> String) {
 
 /// What both tools say about unicast.
 #[derive(Debug, PartialEq, Eq)]
-struct Verdict {
-    has_loop: bool,
+pub(crate) struct Verdict {
+    pub(crate) has_loop: bool,
     /// Ordered pairs of CAs without a path.
-    lost: u64,
+    pub(crate) lost: u64,
 }
 
 /// Prints why there is nothing to compare with.
-fn is_missing() -> bool {
+pub(crate) fn is_missing() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&path).any(|place| place.join("ibdmchk").is_file());
     if !is_there {
@@ -185,12 +185,12 @@ fn routed(case: &str) -> tempfile::TempDir {
 }
 
 /// What ibdmchk said.
-struct Said {
-    verdict: Verdict,
-    text: String,
+pub(crate) struct Said {
+    pub(crate) verdict: Verdict,
+    pub(crate) text: String,
 }
 
-fn ibdmchk(directory: &Path, more: &[&str]) -> Said {
+pub(crate) fn ibdmchk(directory: &Path, more: &[&str]) -> Said {
     let text = run_ibdmchk(directory, more);
     let missing = text
         .lines()
@@ -225,7 +225,7 @@ fn run_ibdmchk(directory: &Path, more: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn check(directory: &Path) -> Verdict {
+pub(crate) fn check(directory: &Path) -> Verdict {
     let json = json(directory);
     Verdict {
         has_loop: json["acyclic"] == false,

@@ -6,6 +6,7 @@
 mod aliases;
 mod any_fabric;
 mod any_vls;
+mod beside;
 mod engines;
 mod generated;
 mod groups;
@@ -18,5 +19,6 @@ mod paths;
 mod records;
 mod services;
 mod statuses;
+mod table;
 mod torus;
 mod tree_engines;

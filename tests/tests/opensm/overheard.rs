@@ -1,16 +1,12 @@
 //! What the preload library overhears of an OpenSM's SMPs is what that OpenSM's SA tells, through changes
 //! of the fabric, and costs the SA no question.
 //!
-//! On the simulator the library splits nothing off; it overhears, and takes requests, all the same. The test
-//! is the daemon's end of the socket. Requests go by it too, because replies of more than one MAD do not get
-//! through the simulator's preload library; a packet from the network wakes OpenSM for them.
+//! The test is the daemon's end of the library's socket (`beside`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
@@ -18,20 +14,12 @@ use anyhow::{Context, Result, ensure};
 use sa_compiler::pipeline::{Inputs, Stamp};
 use sa_fabric::sa_records::Records;
 use sa_rig::{Console, Fabric, Process, wait_for};
-use sa_source::written::{Counts, Standing, Word, Written};
-use sa_source::{
-    Ask, AskError, Client, OnDifference, SaReader, SaSource, SaTransport, Wants, When,
-    compile_from_sa, read,
-};
-use sa_tests::cli::program;
+use sa_source::written::{Counts, Standing, Written};
+use sa_source::{OnDifference, SaReader, Wants, When, compile_from_sa, read};
 use sa_tests::skip;
-use sa_wire::Lid;
-use sa_wire::mad::method;
-use sa_wire::request;
-use sa_wire::sa::{AttributeId, SaMad};
-use sa_wire::umad::{MAD_SIZE, Slot};
-use split_protocol::{Frame, HEADER_BYTES, Packet, VERSION};
-use zerocopy::IntoBytes;
+use sa_wire::sa::AttributeId;
+
+use crate::beside::{self, Asked, Socket, lock};
 
 /// OpenSM takes some seconds from a cable to the last table.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -91,81 +79,6 @@ impl Tree {
     }
 }
 
-/// Questions to the SA, by attribute.
-type Asked = Arc<Mutex<BTreeMap<AttributeId, usize>>>;
-
-/// OpenSM, asked over the library's socket and overheard.
-struct Socket {
-    state: Arc<Shared>,
-    /// Wakes OpenSM, by questions from this port.
-    waker: Client,
-    asked: Asked,
-}
-
-/// What the thread that listens shares with whoever asks.
-struct Shared {
-    stream: UnixStream,
-    written: Arc<Mutex<Written>>,
-    replies: Mutex<BTreeMap<u64, Vec<u8>>>,
-    next: AtomicU64,
-    lid: u16,
-}
-
-impl Ask for Socket {
-    fn ask(&mut self, request: &[u8; MAD_SIZE]) -> Result<Vec<u8>, AskError> {
-        let attribute = SaMad::from_bytes(request).attribute_id();
-        *lock(&self.asked).entry(attribute).or_default() += 1;
-        let mut slot = Slot::EMPTY;
-        slot.mad = *request;
-        slot.header.lid = self.state.lid.into();
-        slot.header.qpn = 1.into();
-        let number = self.state.next.fetch_add(1, Ordering::Relaxed);
-        let frame = Frame::Request(number, packet(&slot));
-        let gone = |error: std::io::Error| AskError::Gone(error.to_string());
-        frame.send(&mut &self.state.stream).map_err(gone)?;
-        let ping = request::request(
-            Lid::raw(self.waker.lid()),
-            method::GET,
-            AttributeId::CLASS_PORT_INFO,
-            0,
-            &[],
-        );
-        for _ in 0..500 {
-            self.waker.ask(&ping.mad)?;
-            if let Some(reply) = lock(&self.state.replies).remove(&number) {
-                return Ok(reply);
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-        Err(AskError::Unanswered(format!("no reply to {attribute}")))
-    }
-
-    fn lid(&self) -> Option<Lid> {
-        Lid::new(self.state.lid).ok()
-    }
-
-    fn whom(&self) -> String {
-        "OpenSM".to_owned()
-    }
-
-    fn overheard(&self) -> Option<Arc<Mutex<Written>>> {
-        Some(Arc::clone(&self.state.written))
-    }
-}
-
-fn packet(slot: &Slot) -> Packet {
-    let (mut header, mut mad) = ([0; HEADER_BYTES], [0; MAD_SIZE]);
-    let (front, back) = slot.as_bytes().split_at(HEADER_BYTES);
-    header.copy_from_slice(front);
-    mad.copy_from_slice(back);
-    Packet { header, mad }
-}
-
-/// A test that panics with it locked has failed already.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// An OpenSM with the library, and what is overheard of it.
 struct Bed {
     // In order of dropping: OpenSM goes before its fabric.
@@ -183,21 +96,10 @@ struct Bed {
 impl Bed {
     fn new(tree: &Tree, options: &[&str]) -> Result<Self> {
         let (fabric, console) = Fabric::with_console(&tree.net())?;
-        let socket = fabric.dir().join("split.sock");
-        let variables = [("SAPPHIRE_SPLIT_SOCKET", socket.as_path())];
-        let library = program("libsapphire_split.so")?;
-        let opensm = fabric.opensm_behind(&library, "H0_0", options, &variables)?;
-        let shared = listen(&socket)?;
+        let (opensm, shared) = beside::start(&fabric, "H0_0", options)?;
         let asked = Asked::default();
-        let over = |node: &str, asked: &Asked| -> Result<Socket> {
-            Ok(Socket {
-                state: Arc::clone(&shared),
-                waker: client(&fabric, node)?,
-                asked: Arc::clone(asked),
-            })
-        };
-        let reads = over("H1_0", &asked)?;
-        let judge = over("H1_1", &Asked::default())?;
+        let reads = Socket::open(&shared, &fabric, "H1_0", &asked)?;
+        let judge = Socket::open(&shared, &fabric, "H1_1", &Asked::default())?;
         let inputs = Inputs {
             fabric: PathBuf::new(),
             ..Inputs::default()
@@ -335,55 +237,6 @@ impl Bed {
         let asked = self.compile()?;
         ensure!(asked.is_empty(), "{command}: asked {asked:?}");
         Ok(())
-    }
-}
-
-fn client(fabric: &Fabric, node: &str) -> Result<Client> {
-    let transport = SaTransport::Ibsim {
-        node: node.to_owned(),
-        sockname: Some(fabric.base().to_owned()),
-    };
-    Ok(SaSource::over(transport).open()?)
-}
-
-/// Hears the library, as the daemon does.
-fn listen(socket: &Path) -> Result<Arc<Shared>> {
-    let stream = UnixStream::connect(socket)?;
-    Frame::Hello(VERSION).send(&mut &stream)?;
-    let welcome = Frame::receive(&mut &stream)?;
-    ensure!(matches!(welcome, Frame::Welcome(_)), "{welcome:?}");
-    let shared = Arc::new(Shared {
-        stream,
-        written: Arc::new(Mutex::new(Written::new())),
-        replies: Mutex::default(),
-        next: AtomicU64::new(1),
-        // OpenSM gives the first LID to its own port.
-        lid: 1,
-    });
-    let heard = Arc::clone(&shared);
-    thread::spawn(move || {
-        while let Ok(frame) = Frame::receive(&mut &heard.stream) {
-            match frame {
-                Frame::Overheard(lost, words) => {
-                    let words: Vec<Word> = words.iter().map(word).collect();
-                    lock(&heard.written).hear(&words, lost);
-                }
-                Frame::Reply(number, reply) => {
-                    lock(&heard.replies).insert(number, reply);
-                }
-                _ => {}
-            }
-        }
-    });
-    Ok(shared)
-}
-
-fn word(word: &split_protocol::Word) -> Word {
-    Word {
-        status: word.status,
-        head: word.head,
-        data: word.data,
-        path: word.path,
     }
 }
 
