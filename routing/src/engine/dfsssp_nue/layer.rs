@@ -147,6 +147,48 @@ impl Layer {
         true
     }
 
+    /// Uses turns that went together before, and searches nothing. [`Self::settle`] comes before anything else.
+    pub(super) fn take(&mut self, graph: &Graph, turns: &[(Channel, Channel)]) {
+        for (into, out) in turns {
+            self.turns[graph.turn(*into, *out)] = Turn::Used;
+        }
+    }
+
+    /// Finds an order for the turns that were taken. False where they close a cycle after all.
+    /// Cost: O(turns), once for all of them.
+    pub(super) fn settle(&mut self, graph: &Graph) -> bool {
+        let head = count32(graph.channels());
+        let mut before = vec![0_u32; graph.channels()];
+        for into in 0..head {
+            self.followers(graph, into)
+                .for_each(|out| before[out as usize] += 1);
+        }
+        let mut nodes: Vec<Channel> = (0..head).filter(|it| before[*it as usize] == 0).collect();
+        nodes.sort_unstable_by_key(|channel| self.order.label(*channel));
+        nodes.insert(0, head);
+        let mut next = 1;
+        while let Some(here) = nodes.get(next).copied() {
+            next += 1;
+            for out in self.followers(graph, here) {
+                before[out as usize] -= 1;
+                if before[out as usize] == 0 {
+                    nodes.push(out);
+                }
+            }
+        }
+        let is_free = nodes.len() > graph.channels();
+        if is_free {
+            self.order = Order::new(&nodes);
+        }
+        is_free
+    }
+
+    /// The channels into which used turns lead from one.
+    fn followers(&self, graph: &Graph, here: Channel) -> impl Iterator<Item = Channel> {
+        let outs = graph.leaving(graph.to(here));
+        outs.filter(move |out| self.turns[graph.turn(here, *out)] == Turn::Used)
+    }
+
     /// Puts one channel before another in the order. False where used turns lead from the second to the first:
     /// then nothing has changed.
     fn order(&mut self, graph: &Graph, first: Channel, second: Channel) -> bool {

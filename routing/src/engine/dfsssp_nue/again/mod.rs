@@ -9,7 +9,8 @@
 //! | 3 | searched, to join those | theirs, or the first that admits it |
 //!
 //! The first place is why a repair brings the old tables back: then all of them are whole again. Pairs of the
-//! first place go together, being part of what went together; all others are asked for turn by turn. Where a
+//! first place go together, being part of what went together, and one pass over a layer puts them in order; all
+//! others are asked for turn by turn. Where a
 //! pair of hosts fits no VL, nothing is kept: the caller routes anew.
 //!
 //! Only what is lost is repaired so. Where switches or cables came that the routes from nothing did not know,
@@ -153,11 +154,15 @@ impl<'a> Again<'a> {
         for (from, to) in pairs.iter().copied() {
             let vl = self.first.vl(from, to);
             if self.same(from, to).first {
-                if !self.admit(from, to, vl) {
-                    return None;
-                }
+                self.columns.turns(self.graph, from, to, &mut self.turns);
+                let layer = self.layers.get_mut(usize::from(vl))?;
+                layer.take(self.graph, &self.turns);
                 self.pairs.set(from, to, vl);
             }
+        }
+        let graph = self.graph;
+        if !self.layers.iter_mut().all(|layer| layer.settle(graph)) {
+            return None;
         }
         for (from, to) in pairs {
             let (vl, same) = (self.last.vl(from, to), self.same(from, to));
