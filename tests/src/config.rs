@@ -36,6 +36,16 @@ impl Config {
         Self::of("source = \"sa\"\n")
     }
 
+    /// Beside the OpenSM of this node of the simulator, whose library has this socket, and asked by a ring called
+    /// `ring`. Nothing is sampled: on the simulator each question to OpenSM takes it a millisecond.
+    pub fn of_opensm(socket: &str) -> Self {
+        Self::of("source = \"opensm\"\n")
+            .port("transport = \"umad\"\ndevice = \"ibsim0\"\n")
+            .port("transport = \"ring\"\npath = \"ring\"\n")
+            .with("[fabric.sa]\nsamples = 0\n")
+            .with(&format!("[opensm]\nsocket = \"{socket}\"\n"))
+    }
+
     fn of(fabric: &str) -> Self {
         Self {
             fabric: fabric.to_owned(),

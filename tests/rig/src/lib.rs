@@ -6,6 +6,7 @@
 
 pub mod counting;
 pub mod rng;
+pub mod tap;
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
@@ -17,6 +18,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tap::Tap;
+
 /// A running ibsim with a scratch directory.
 #[derive(Debug)]
 pub struct Fabric {
@@ -24,6 +27,8 @@ pub struct Fabric {
     ibsim: Process,
     scratch: Scratch,
     base: String,
+    /// The simulator's own name; another one behind a tap.
+    sim: String,
 }
 
 impl Fabric {
@@ -49,11 +54,22 @@ impl Fabric {
 
     /// Starts ibsim on the text of a net file and waits until it takes clients.
     pub fn start(net: &str) -> io::Result<Self> {
-        Self::begin(Scratch::new()?, net, None)
+        Self::begin(Scratch::new()?, net, None, "")
     }
 
     /// The same with a console, for links that go and come.
     pub fn with_console(net: &str) -> io::Result<(Self, Console)> {
+        Self::commanded(net, "")
+    }
+
+    /// The same with a tap between the simulator and all clients. The simulator takes a large fabric.
+    pub fn tapped(net: &str) -> io::Result<(Self, Console, Tap)> {
+        let (fabric, console) = Self::commanded(net, "-sim")?;
+        let tap = Tap::start(&fabric.base, &fabric.sim)?;
+        Ok((fabric, console, tap))
+    }
+
+    fn commanded(net: &str, apart: &str) -> io::Result<(Self, Console)> {
         let scratch = Scratch::new()?;
         let path = scratch.path().join("console");
         let made = Command::new("mkfifo").arg(&path).status()?;
@@ -62,24 +78,27 @@ impl Fabric {
         }
         // Open both ways: without a writer ibsim would read the end of the file again and again.
         let console = File::options().read(true).write(true).open(&path)?;
-        let fabric = Self::begin(scratch, net, Some(console.try_clone()?))?;
+        let fabric = Self::begin(scratch, net, Some(console.try_clone()?), apart)?;
         Ok((fabric, Console(console)))
     }
 
-    fn begin(scratch: Scratch, net: &str, console: Option<File>) -> io::Result<Self> {
+    /// `apart`: what the simulator's name ends in behind its clients'.
+    fn begin(scratch: Scratch, net: &str, console: Option<File>, apart: &str) -> io::Result<Self> {
         fs::write(scratch.path().join("net"), net)?;
         let base = format!("sapphire-{}", scratch.name());
+        let sim = format!("{base}{apart}");
         Ok(Self {
-            ibsim: simulate(&base, scratch.path(), console)?,
+            ibsim: simulate(&sim, scratch.path(), console)?,
             scratch,
             base,
+            sim,
         })
     }
 
     /// Ends ibsim and starts another one on the same net file and under the same name.
     pub fn restart(&mut self) -> io::Result<()> {
         self.ibsim.stop();
-        self.ibsim = simulate(&self.base, self.scratch.path(), None)?;
+        self.ibsim = simulate(&self.sim, self.scratch.path(), None)?;
         Ok(())
     }
 
@@ -287,7 +306,8 @@ fn simulate(base: &str, dir: &Path, console: Option<File>) -> io::Result<Process
         command.arg("-n");
     }
     command
-        .args(["-s"])
+        // Places for a fabric of thousands; they cost memory alone.
+        .args(["-N", "8192", "-S", "2048", "-P", "65536", "-s"])
         .arg(dir.join("net"))
         .env("IBSIM_SOCKNAME", base);
     let stdin = console.map_or_else(Stdio::null, Stdio::from);

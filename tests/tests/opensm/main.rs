@@ -20,5 +20,6 @@ mod records;
 mod services;
 mod statuses;
 mod table;
+mod thousand;
 mod torus;
 mod tree_engines;
