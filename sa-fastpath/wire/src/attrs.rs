@@ -88,6 +88,17 @@ impl DataVls {
         }
     }
 
+    /// The code of VLCap and OperationalVLs (PortInfo), 1 to 5.
+    pub const fn code(self) -> u8 {
+        match self.0 {
+            1 => 1,
+            2 => 2,
+            4 => 3,
+            8 => 4,
+            _ => 5,
+        }
+    }
+
     /// How many data VLs, 1 to 15.
     pub const fn get(self) -> u8 {
         self.0

@@ -44,6 +44,7 @@ pub mod rmpp;
 pub mod roce;
 pub mod sa;
 pub mod served;
+pub mod smp;
 pub mod umad;
 
 pub use attrs::{DataVls, Mtu, PacketLifeTime, Rate, RateRank, Selector, Sl, SlToVl, SlVlMask, Vl};

@@ -3,6 +3,8 @@
 //! Source: IBA vol. 1, 14.2.1 (layout of SMPs), 14.2.5 (attributes and their modifiers).
 
 use sa_wire::mad::method;
+pub(super) use sa_wire::smp::attribute;
+use sa_wire::smp::{MGMT_CLASS_DIRECTED, Smp};
 
 /// An SMP as the SM read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,22 +21,6 @@ pub struct Word {
     pub path: [u8; 64],
 }
 
-/// Of directed-route SMPs; an SM asks by no other, so that it needs no LIDs.
-const DIRECTED: u8 = 0x81;
-/// In the status of a directed-route SMP: on its way back.
-const RETURNING: u16 = 0x8000;
-
-/// Attributes of SMPs.
-pub(super) mod attribute {
-    pub(in crate::written) const NODE_DESCRIPTION: u16 = 0x10;
-    pub(in crate::written) const NODE_INFO: u16 = 0x11;
-    pub(in crate::written) const SWITCH_INFO: u16 = 0x12;
-    pub(in crate::written) const GUID_INFO: u16 = 0x14;
-    pub(in crate::written) const PORT_INFO: u16 = 0x15;
-    pub(in crate::written) const PKEY_TABLE: u16 = 0x16;
-    pub(in crate::written) const SL_TO_VL: u16 = 0x17;
-    pub(in crate::written) const LINEAR_TABLE: u16 = 0x19;
-}
 use attribute::{
     GUID_INFO, LINEAR_TABLE, NODE_DESCRIPTION, NODE_INFO, PKEY_TABLE, PORT_INFO, SL_TO_VL,
     SWITCH_INFO,
@@ -102,10 +88,10 @@ impl Word {
             return self.unanswered(told.attribute);
         }
         let [_, class, _, method, status_high, status_low, _, hops, ..] = self.head;
-        if class != DIRECTED || method != method::GET_RESP || !is_held(told.attribute) {
+        if class != MGMT_CLASS_DIRECTED || method != method::GET_RESP || !is_held(told.attribute) {
             return Answer::NoneOfThese;
         }
-        if u16::from_be_bytes([status_high, status_low]) & !RETURNING != 0 {
+        if u16::from_be_bytes([status_high, status_low]) & !Smp::RETURNING != 0 {
             return Answer::Refused;
         }
         match self.path.get(1..=usize::from(hops)) {
@@ -120,7 +106,7 @@ impl Word {
         let learns = [NODE_INFO, SWITCH_INFO, PORT_INFO, PKEY_TABLE].contains(&attribute);
         match method {
             method::SET if is_held(attribute) => Answer::SetUnanswered,
-            method::GET if learns && class == DIRECTED => Answer::GetUnanswered,
+            method::GET if learns && class == MGMT_CLASS_DIRECTED => Answer::GetUnanswered,
             _ => Answer::NoneOfThese,
         }
     }

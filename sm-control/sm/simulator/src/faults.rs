@@ -1,0 +1,92 @@
+//! What goes wrong, by rule.
+
+use std::time::Duration;
+
+use sa_wire::Guid;
+use sa_wire::mad::Status;
+use sa_wire::smp::Smp;
+
+use crate::device::Device;
+
+/// What happens to an SMP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It is lost, and nothing is done.
+    Lost,
+    /// It is answered with this status, and nothing is done.
+    Status(Status),
+    /// It is done, and the answer comes later by this.
+    Late(Duration),
+}
+
+/// Which SMPs something happens to. What is `None` fits all.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    /// What happens.
+    pub effect: Effect,
+    /// Node GUID.
+    pub node: Option<Guid>,
+    /// [`sa_wire::mad::method`].
+    pub method: Option<u8>,
+    /// [`sa_wire::smp::attribute`].
+    pub attribute: Option<u16>,
+    /// Attribute modifier.
+    pub modifier: Option<u32>,
+    /// So many that fit are let through first.
+    pub skip: u64,
+    /// To how many it happens after that; `u64::MAX` for ever.
+    pub count: u64,
+}
+
+impl Rule {
+    /// To everything, for ever; to be narrowed down.
+    pub const fn always(effect: Effect) -> Self {
+        Self {
+            effect,
+            node: None,
+            method: None,
+            attribute: None,
+            modifier: None,
+            skip: 0,
+            count: u64::MAX,
+        }
+    }
+
+    fn fits(&self, device: &Device, smp: &Smp) -> bool {
+        let header = &smp.header;
+        self.count > 0
+            && self.node.is_none_or(|guid| guid == device.guid)
+            && self.method.is_none_or(|method| method == header.method)
+            && self
+                .attribute
+                .is_none_or(|it| it == header.attribute_id.get())
+            && self
+                .modifier
+                .is_none_or(|it| it == header.attribute_modifier.get())
+    }
+}
+
+/// The rules in force, in the order in which they were given.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    rules: Vec<Rule>,
+}
+
+impl Faults {
+    pub(crate) fn add(&mut self, rule: Rule) {
+        self.rules.push(rule);
+    }
+
+    /// What happens to this SMP. The first rule that fits counts it, whether it acts yet or not.
+    pub(crate) fn take(&mut self, device: &Device, smp: &Smp) -> Option<Effect> {
+        let rule = self.rules.iter_mut().find(|rule| rule.fits(device, smp))?;
+        if rule.skip > 0 {
+            rule.skip -= 1;
+            return None;
+        }
+        if rule.count != u64::MAX {
+            rule.count -= 1;
+        }
+        Some(rule.effect)
+    }
+}

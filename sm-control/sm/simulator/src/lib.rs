@@ -1,0 +1,149 @@
+//! A fabric whose nodes answer SMPs, inside the process: what an SM meets, without devices.
+//!
+//! ```text
+//!  an SM ──post──> walk ──> faults ──> sma (get, set) ──> queue ──next──> an SM
+//!                   │                    │
+//!                 cables               devices
+//! ```
+//!
+//! [`Simulator::post`] takes an SMP at a port and follows its directed route or LID (`walk`). The node at the end
+//! answers as its subnet management agent (`sma`) would, unless a rule says otherwise ([`Rule`]: lost,
+//! refused, late). Answers come back in the order of their time ([`Simulator::next`]). Time is the
+//! caller's: nothing here reads a clock, and the same posts give the same answers.
+//!
+//! A node takes SMPs one at a time, so that many of them sent to one switch wait for each other as
+//! they would for its processor.
+//!
+//! What devices tell at power-on, and what they keep of a Set, is ibsim's with the fields that ibsim
+//! forgets kept; `tests/recorded` replays recordings of OpenSM over such a fabric and compares
+//! every field of every node. Not simulated: packets of data, traps, links other than 4x SDR, alias GUIDs, and
+//! other SMs (SMInfo is refused as an attribute that the agent does not have).
+
+#![forbid(unsafe_code)]
+
+mod device;
+mod faults;
+mod queue;
+mod sma;
+mod walk;
+
+use std::time::Duration;
+
+use sa_fabric::{Fabric, PortRef};
+use sa_wire::smp::Smp;
+use zerocopy::FromBytes;
+
+use self::device::Device;
+use self::faults::Faults;
+use self::queue::Queue;
+use self::walk::Walked;
+
+pub use self::faults::{Effect, Rule};
+
+/// How long things take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// From a node to the next, one way.
+    pub hop: Duration,
+    /// What a node needs for one SMP; the next one waits.
+    pub service: Duration,
+}
+
+impl Timing {
+    /// Nothing takes any time: answers come in the order of their requests.
+    pub const NONE: Self = Self {
+        hop: Duration::ZERO,
+        service: Duration::ZERO,
+    };
+}
+
+/// A fabric of nodes that answer.
+#[derive(Debug)]
+pub struct Simulator {
+    /// Shape: as the nodes of the fabric.
+    devices: Vec<Device>,
+    timing: Timing,
+    faults: Faults,
+    queue: Queue,
+}
+
+impl Simulator {
+    /// All nodes at power-on, with links trained to Init. LIDs that the fabric names are not taken
+    /// over: an SM gives them.
+    pub fn new(fabric: &Fabric, timing: Timing) -> Self {
+        Self {
+            devices: Device::all(fabric),
+            timing,
+            faults: Faults::default(),
+            queue: Queue::default(),
+        }
+    }
+
+    /// An SMP of 256 bytes that a program at this port sends now, `now` counted from any beginning
+    /// that stays the same; `lid` is where to, and not looked at for directed routes. What is no
+    /// request that somebody would answer is lost, as on a wire.
+    pub fn post(&mut self, from: PortRef, lid: u16, bytes: &[u8; 256], now: Duration) {
+        let Ok(mut smp) = Smp::read_from_bytes(bytes) else {
+            return;
+        };
+        let Some(Walked { at, hops }) = walk::to(&self.devices, from, lid, &mut smp) else {
+            return;
+        };
+        let Some(device) = self.devices.get(at.node.get()) else {
+            return;
+        };
+        let effect = self.faults.take(device, &smp);
+        if effect == Some(Effect::Lost) {
+            return;
+        }
+        let way = self.timing.hop * hops;
+        let done = self.queue.served(at.node, now + way, self.timing.service);
+        let late = match effect {
+            Some(Effect::Late(by)) => by,
+            _ => Duration::ZERO,
+        };
+        if self.done(at, &mut smp, effect, done) {
+            self.queue
+                .push(done + way + late, from, zerocopy::transmute!(smp));
+        }
+    }
+
+    /// Makes the answer out of the request. False where there is none.
+    fn done(&mut self, at: PortRef, smp: &mut Smp, effect: Option<Effect>, now: Duration) -> bool {
+        if let Some(Effect::Status(status)) = effect {
+            return sma::refuse(smp, status);
+        }
+        sma::answer(&mut self.devices, at, smp, now)
+    }
+
+    /// The next answer that has arrived by `now`: when it did, at which port, its bytes.
+    pub fn next(&mut self, now: Duration) -> Option<(Duration, PortRef, [u8; 256])> {
+        self.queue.pop(now)
+    }
+
+    /// When the next answer arrives; `None` when nothing is under way.
+    pub fn next_at(&self) -> Option<Duration> {
+        self.queue.first()
+    }
+
+    /// From now on this holds too. The first rule that fits an SMP decides.
+    pub fn add_rule(&mut self, rule: Rule) {
+        self.faults.add(rule);
+    }
+
+    /// Pulls the cable of a port. Both ends see it, and switches note a change of port state.
+    /// Without a cable nothing happens.
+    pub fn unplug(&mut self, end: PortRef) {
+        device::cables::pull(&mut self.devices, end);
+    }
+
+    /// Plugs a cable in between two ports; what was in them is pulled. Both come up in Init.
+    pub fn plug(&mut self, one: PortRef, other: PortRef) {
+        device::cables::plug(&mut self.devices, one, other);
+    }
+
+    /// Switches a node off and on: all that an SM wrote is gone, and its links train anew.
+    pub fn reboot(&mut self, node: sa_fabric::NodeIx) {
+        device::cables::reboot(&mut self.devices, node);
+    }
+}
