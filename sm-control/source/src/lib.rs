@@ -41,6 +41,7 @@ mod client;
 pub mod compare;
 mod compile;
 mod kept;
+mod look;
 mod options;
 mod paths;
 mod probes;

@@ -8,14 +8,13 @@
 //! Where the SM can be overheard ([`Written`]), it is read once. What changes from then on is taken from
 //! what was heard, and the SA is asked for nothing but the tables of switches that were not heard whole.
 //! Each reading that finds nothing new asks for the tables of a few switches all the same
-//! ([`LOOK`]): one that differs means that something was not heard, and everything is read again.
+//! ([`Look`]): one that differs means that something was not heard, and everything is read again.
 //!
 //! The reader also remembers the last few policies. The SM reads its policy file when it sweeps,
 //! not when an operator saves it, so it may go by any recent one; questions that tell these from
 //! the new one ([`probes`]) find that out where pairs at random would miss a rule for two hosts.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use policy::Policy;
 use sa_compiler::heard_sls::HeardSls;
@@ -24,6 +23,7 @@ use sa_fabric::sa_records::SaFabric;
 use sa_snapshot::Snapshot;
 use sa_text::Remark;
 
+use super::look::Look;
 use super::paths::{Difference, compare_paths};
 use super::probes::{Sampling, probes};
 use super::query::Querier;
@@ -48,13 +48,8 @@ pub struct SaReader {
     begun: Option<Wants>,
     /// The state of what was overheard that was no whole fabric, and how often it was found so.
     refused: Option<(u64, u32)>,
-    /// The switch whose table was compared last.
-    looked_at: u16,
+    look: Look,
 }
-
-/// How much of the SM's time a look at its tables takes. A table is at most 54 KB, and an SM answers it in
-/// a fraction of this.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// Policies that are remembered. An operator who tries some in a row is back at one of these; each
 /// makes a comparison longer by its own requests.
@@ -102,7 +97,7 @@ impl SaReader {
             policies: Vec::new(),
             begun: None,
             refused: None,
-            looked_at: 0,
+            look: Look::default(),
         }
     }
 
@@ -241,10 +236,11 @@ impl SaReader {
             }
         };
         let is_news = self.last.as_ref().is_none_or(|last| **last != fabric);
-        if is_news || self.look(written)? {
+        if is_news || self.look.agrees(&mut *self.ask, written)? {
             lock(written).counted(|counts| counts.taken += 1);
             return Ok(fabric);
         }
+        lock(written).counted(|counts| counts.differences += 1);
         let text = "the SA tells another forwarding table than was heard to be written; everything is \
                     read again";
         let note = Remark::warning("heard-otherwise", text.to_owned());
@@ -304,57 +300,14 @@ impl SaReader {
         }
         Ok(())
     }
-
-    /// Compares the tables of some switches with what the SA tells. False where one differs. Errors: as
-    /// [`super::read`].
-    fn look(&mut self, written: &Mutex<Written>) -> Result<bool, SaReadError> {
-        let begun = Instant::now();
-        let switches = lock(written).switches();
-        let first = switches.partition_point(|lid| *lid <= self.looked_at);
-        let (before, after) = switches.split_at(first.min(switches.len()));
-        let mut querier = Querier::new(&mut *self.ask);
-        for lid in after.iter().chain(before) {
-            if begun.elapsed() >= LOOK {
-                break;
-            }
-            self.looked_at = *lid;
-            if !agrees(&mut querier, written, *lid)? {
-                lock(written).counted(|counts| counts.differences += 1);
-                return Ok(false);
-            }
-            lock(written).counted(|counts| counts.compared += 1);
-        }
-        Ok(true)
-    }
-}
-
-/// Whether the SA tells the table of a switch as it was heard. Asked a second time where it does not:
-/// words may be on their way. Errors: as [`super::read`].
-fn agrees(
-    querier: &mut Querier<'_>,
-    written: &Mutex<Written>,
-    lid: u16,
-) -> Result<bool, SaReadError> {
-    for pause in [ON_THEIR_WAY, Duration::ZERO] {
-        let blocks = records::lft(querier, lid)?;
-        // A switch that has gone has no table to compare.
-        if blocks.is_empty() || lock(written).agrees(lid, &blocks) {
-            return Ok(true);
-        }
-        std::thread::sleep(pause);
-    }
-    Ok(false)
 }
 
 /// Readings of a fabric that is not whole, and of which nothing more is heard, before the SA is asked. The
 /// daemon makes so many in some four seconds, in which an SM that computes routes is silent.
 const SILENT_READINGS: u32 = 4;
 
-/// Words are told within some milliseconds.
-const ON_THEIR_WAY: Duration = Duration::from_millis(100);
-
 /// Who holds it does nothing that could panic; if somebody did, all of it is read again.
-fn lock(written: &Mutex<Written>) -> MutexGuard<'_, Written> {
+pub(super) fn lock(written: &Mutex<Written>) -> MutexGuard<'_, Written> {
     written.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
