@@ -22,6 +22,7 @@
 mod fabric;
 mod overheard;
 
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -263,7 +264,7 @@ fn print(fabric: &Fabric, cable: &str, way: &str, all: &[Took]) -> Result<(), Fa
         cpu_ms: cpu,
         cpu_least_ms: cpu_least,
     };
-    println!("{}", serde_json::to_string(&line)?);
+    writeln!(std::io::stdout(), "{}", serde_json::to_string(&line)?)?;
     Ok(())
 }
 

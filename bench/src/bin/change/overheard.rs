@@ -10,6 +10,7 @@
 //! the last frame ──> hear ──> records ──> compile, prove, build, verify, publish    wall_ms
 //! ```
 
+use std::io::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -174,7 +175,7 @@ pub(crate) fn measure(
         first_reading_bytes: asked.bytes,
         questions,
     };
-    println!("{}", serde_json::to_string(&line)?);
+    writeln!(std::io::stdout(), "{}", serde_json::to_string(&line)?)?;
     Ok(())
 }
 

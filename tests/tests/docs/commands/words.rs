@@ -140,7 +140,7 @@ fn of_cargo(words: &[&str]) -> Result<()> {
     }
     if let Some(example) = value("--example") {
         ensure!(
-            exists(&[format!("fuzz/examples/{example}.rs")]),
+            exists(&["fuzz", "tests"].map(|crate_| format!("{crate_}/examples/{example}.rs"))),
             "there is no example {example}"
         );
     }
