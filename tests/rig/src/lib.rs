@@ -329,6 +329,11 @@ pub struct Process {
 }
 
 impl Process {
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Starts `command`; what it prints goes to a file in `dir`.
     pub fn spawn(name: &'static str, command: &mut Command, dir: &Path) -> io::Result<Self> {
         Self::spawn_on(name, command, dir, Stdio::null())

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
@@ -79,6 +81,22 @@ impl Tree {
     }
 }
 
+/// Lets OpenSM sweep once more and waits for its end. On a busy machine some of its first SMPs are gone
+/// before anybody listens, and no route is known by what is heard then.
+fn sweep_again(fabric: &Fabric, opensm: &Process) -> Result<()> {
+    let log = fabric.dir().join("opensm.log");
+    let sweeps = || -> Result<usize> { Ok(fs::read_to_string(&log)?.matches("SUBNET UP").count()) };
+    let before = sweeps()?;
+    let told = Command::new("kill")
+        .args(["-HUP", &opensm.id().to_string()])
+        .status()?;
+    ensure!(told.success(), "OpenSM is gone");
+    wait_for("another SUBNET UP", PATIENCE, || {
+        Ok(sweeps().is_ok_and(|now| now > before))
+    })?;
+    Ok(())
+}
+
 /// An OpenSM with the library, and what is overheard of it.
 struct Bed {
     // In order of dropping: OpenSM goes before its fabric.
@@ -97,6 +115,7 @@ impl Bed {
     fn new(tree: &Tree, options: &[&str]) -> Result<Self> {
         let (fabric, console) = Fabric::with_console(&tree.net())?;
         let (opensm, shared) = beside::start(&fabric, "H0_0", options)?;
+        sweep_again(&fabric, &opensm)?;
         let asked = Asked::default();
         let reads = Socket::open(&shared, &fabric, "H1_0", &asked)?;
         let judge = Socket::open(&shared, &fabric, "H1_1", &Asked::default())?;
@@ -253,7 +272,8 @@ fn follows(options: &[&str]) -> Result<()> {
     let mut bed = Bed::new(&tree, &[&["-s", "1"], options].concat())?;
     let whole = bed.compile()?;
     ensure!(whole[&AttributeId::LINEAR_FORWARDING_TABLE_RECORD] >= 6);
-    ensure!(*bed.written().standing() == Standing::Whole);
+    let standing = bed.written().standing().clone();
+    ensure!(standing == Standing::Whole, "{standing:?}");
     // Routes are known from the first sweep that is heard whole, so that one is asked for by a change.
     for command in [
         r#"Unlink "S0"[1]"#,
