@@ -9,8 +9,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::query::Querier;
-use super::source::lock;
-use super::written::Written;
+use super::written::{Written, lock};
 use super::{Ask, SaReadError, records};
 
 /// How much of the SM's time a look at its tables takes. A table is at most 54 KB, and an SM answers it in
@@ -55,10 +54,10 @@ impl Look {
     ) -> Result<bool, SaReadError> {
         let begun = Instant::now();
         let mut querier = Querier::new(ask);
-        if let Some(suspect) = self.suspect.take() {
-            if !same(&mut querier, written, suspect.lid)? {
-                return Ok(self.still(suspect, lock(written).version(), begun));
-            }
+        if let Some(suspect) = self.suspect.take()
+            && !same(&mut querier, written, suspect.lid)?
+        {
+            return Ok(self.still(suspect, lock(written).version(), begun));
         }
         let switches = lock(written).switches();
         let first = switches.partition_point(|lid| *lid <= self.last);

@@ -14,7 +14,7 @@
 //! not when an operator saves it, so it may go by any recent one; questions that tell these from
 //! the new one ([`probes`]) find that out where pairs at random would miss a rule for two hosts.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use policy::Policy;
 use sa_compiler::heard_sls::HeardSls;
@@ -27,7 +27,7 @@ use super::look::Look;
 use super::paths::{Difference, compare_paths};
 use super::probes::{Sampling, probes};
 use super::query::Querier;
-use super::written::{Missing, Written};
+use super::written::{Missing, Written, lock};
 use super::{Ask, OnDifference, SaReadError, Wants, records, sls};
 
 /// An SA to read from, and what it told last.
@@ -305,11 +305,6 @@ impl SaReader {
 /// Readings of a fabric that is not whole, and of which nothing more is heard, before the SA is asked. The
 /// daemon makes so many in some four seconds, in which an SM that computes routes is silent.
 const SILENT_READINGS: u32 = 4;
-
-/// Who holds it does nothing that could panic; if somebody did, all of it is read again.
-pub(super) fn lock(written: &Mutex<Written>) -> MutexGuard<'_, Written> {
-    written.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 impl core::fmt::Debug for SaReader {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

@@ -30,6 +30,7 @@ pub mod sweep;
 mod word;
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sa_fabric::sa_records::Records;
 use sa_wire::records::{LinearForwardingTableRecord, PKeyTableRecord, SlToVlRecord};
@@ -338,4 +339,9 @@ impl Written {
             self.nodes.entry(at.0).or_default().peers.insert(at.1, to);
         }
     }
+}
+
+/// Who holds it does nothing that could panic; if somebody did, all of it is read again.
+pub(super) fn lock(written: &Mutex<Written>) -> MutexGuard<'_, Written> {
+    written.lock().unwrap_or_else(PoisonError::into_inner)
 }
