@@ -183,7 +183,7 @@ pub struct RoutingSection {
     /// in service stays.
     #[serde(default)]
     pub allow_lost_pairs: bool,
-    /// Refuse loops that packets of hosts do not close, too: [`Inputs::strict`].
+    /// Refuse loops that packets of hosts do not close, too: [`sa_compiler::pipeline::Inputs::strict`].
     #[serde(default)]
     pub strict: bool,
 }

@@ -11,7 +11,7 @@
 //!         <──────────────     <─────────────             answers; the second answer to one request is dropped
 //! ```
 //!
-//! A request that nobody answers is sent again after [`PATIENCE`], [`TRIES`] times in all, and then handed
+//! A request that nobody answers is sent again after `PATIENCE`, `TRIES` times in all, and then handed
 //! back with status 110, as the kernel does. Nothing here waits for a client: what it does not read is
 //! queued, because the simulator spins on a client whose socket is full, and then nobody gets anything.
 //!
