@@ -1,0 +1,15 @@
+//! A Subnet Manager without its wires: what the fabric is, what each node should hold, and which SMPs lead there.
+//!
+//! ```text
+//!  SMPs to send <── executor <── discovery ──> model ──> lids, wanted ──> writing ──> executor ──> SMPs to send
+//!  answers     ──> executor ──> discovery, writing
+//! ```
+//!
+//! Nothing here opens a port, reads a clock or starts a thread. The caller tells the time as a `Duration` since any
+//! beginning that stays the same, takes SMPs to send, and hands in what was received. The same calls give the same SMPs.
+//!
+//! What stands so far is [`model`].
+
+#![forbid(unsafe_code)]
+
+pub mod model;

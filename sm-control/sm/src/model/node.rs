@@ -1,0 +1,180 @@
+//! A node and its ports.
+
+use sa_fabric::PortRef;
+use sa_wire::records::{NodeRecord, PortInfoRecord, SwitchInfoRecord};
+use sa_wire::{Guid, NodeType};
+
+use super::route::Route;
+use super::tables::Tables;
+
+/// A switch, CA or router.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// NodeInfo and NodeDescription. Port GUID and port number are those of the port that answered first.
+    pub record: NodeRecord,
+    /// Of a switch that has told it.
+    pub switch_info: Option<SwitchInfoRecord>,
+    /// Tables as the node last acknowledged them.
+    pub tables: Tables,
+    kind: NodeType,
+    guid: Guid,
+    /// Shape: index = port number. Port 0 of CAs and routers is not used.
+    ports: Vec<Port>,
+}
+
+/// Why an answer to Get(NodeInfo) makes no node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeError {
+    /// NodeType is none of switch, CA and router.
+    Type,
+    /// A node GUID of 0.
+    NoGuid,
+    /// No port, or 255: a port number of 255 means "none" in tables.
+    PortCount,
+}
+
+impl NodeError {
+    /// In words.
+    pub const fn what(self) -> &'static str {
+        match self {
+            Self::Type => "its node type is none that there is",
+            Self::NoGuid => "its node GUID is 0",
+            Self::PortCount => "it has no port, or more than 254",
+        }
+    }
+}
+
+impl Node {
+    /// A node without anything but its NodeInfo. Errors: what no node can tell of itself.
+    pub fn new(record: NodeRecord) -> Result<Self, NodeError> {
+        let kind = NodeType::try_from(record.node_type).map_err(|_| NodeError::Type)?;
+        let guid = Guid::new(record.node_guid.get()).map_err(|_| NodeError::NoGuid)?;
+        if !(1..255).contains(&record.num_ports) {
+            return Err(NodeError::PortCount);
+        }
+        let ports = vec![Port::default(); usize::from(record.num_ports) + 1];
+        Ok(Self {
+            record,
+            switch_info: None,
+            tables: Tables::default(),
+            kind,
+            guid,
+            ports,
+        })
+    }
+
+    /// What it is.
+    pub const fn kind(&self) -> NodeType {
+        self.kind
+    }
+
+    /// True for a switch.
+    pub fn is_switch(&self) -> bool {
+        self.kind == NodeType::Switch
+    }
+
+    /// Node GUID.
+    pub const fn guid(&self) -> Guid {
+        self.guid
+    }
+
+    /// NodeDescription up to the first NUL, with what is no UTF-8 replaced.
+    pub fn description(&self) -> String {
+        let text = &self.record.description;
+        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        String::from_utf8_lossy(text).into_owned()
+    }
+
+    /// Ports without port 0: 1 to 254.
+    pub const fn port_count(&self) -> u8 {
+        self.record.num_ports
+    }
+
+    /// True for a switch whose port 0 has MTU, VLs and tables as a CA's port has.
+    pub fn has_enhanced_port0(&self) -> bool {
+        let flags = self.switch_info.map_or(0, |info| info.flags);
+        self.is_switch() && flags & ENHANCED_PORT0 != 0
+    }
+
+    /// `None` for a number that the node has not.
+    pub fn port(&self, number: u8) -> Option<&Port> {
+        self.ports.get(usize::from(number))
+    }
+
+    /// Like [`Self::port`].
+    pub fn port_mut(&mut self, number: u8) -> Option<&mut Port> {
+        self.ports.get_mut(usize::from(number))
+    }
+
+    /// All ports with their numbers; of CAs and routers from 1 on.
+    pub fn ports(&self) -> impl Iterator<Item = (u8, &Port)> {
+        let first = usize::from(!self.is_switch());
+        (0..=u8::MAX).zip(&self.ports).skip(first)
+    }
+
+    /// Ports that have LIDs: of a switch port 0, else every port to which there is a way.
+    pub fn end_ports(&self) -> impl Iterator<Item = (u8, &Port)> {
+        let is_switch = self.is_switch();
+        self.ports()
+            .filter(move |(number, _)| !is_switch || *number == 0)
+            .filter(|(_, port)| port.route.is_some())
+    }
+
+    /// Which port holds LID and M_Key for this one: of a switch port 0.
+    pub fn end_port(&self, number: u8) -> u8 {
+        if self.is_switch() { 0 } else { number }
+    }
+}
+
+/// A port.
+#[derive(Debug, Clone, Default)]
+pub struct Port {
+    /// As last read, or as answered to the last Set. `None` where neither was answered.
+    pub info: Option<PortInfoRecord>,
+    /// Port GUID, of end ports.
+    pub guid: Option<Guid>,
+    /// The far end of its link.
+    pub peer: Option<PortRef>,
+    /// The way to it, of end ports. An SMP for another port of a switch goes to its port 0.
+    pub route: Option<Route>,
+}
+
+impl Port {
+    /// PortState; `None` where PortInfo is not known, or says none that there is.
+    pub const fn state(&self) -> Option<PortState> {
+        match &self.info {
+            Some(info) => PortState::of(info),
+            None => None,
+        }
+    }
+}
+
+/// PortState, by its code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum PortState {
+    /// No link.
+    Down = 1,
+    /// Trained: passes SMPs alone.
+    Init = 2,
+    /// Takes data, sends none.
+    Armed = 3,
+    /// Passes data.
+    Active = 4,
+}
+
+impl PortState {
+    /// `None` for a code that is no state (0 is "no change" in a Set).
+    pub const fn of(info: &PortInfoRecord) -> Option<Self> {
+        match info.speed_supported_and_state & 0xf {
+            1 => Some(Self::Down),
+            2 => Some(Self::Init),
+            3 => Some(Self::Armed),
+            4 => Some(Self::Active),
+            _ => None,
+        }
+    }
+}
+
+/// EnhancedPort0 in the flags of SwitchInfo.
+const ENHANCED_PORT0: u8 = 1 << 3;
