@@ -8,8 +8,10 @@
 //! Nothing here opens a port, reads a clock or starts a thread. The caller tells the time as a `Duration` since any
 //! beginning that stays the same, takes SMPs to send, and hands in what was received. The same calls give the same SMPs.
 //!
-//! What stands so far is [`model`].
+//! What stands so far is [`model`], [`executor`] and [`discovery`].
 
 #![forbid(unsafe_code)]
 
+pub mod discovery;
+pub mod executor;
 pub mod model;

@@ -1,0 +1,148 @@
+//! Answers to NodeInfo: new nodes, links, and what cannot be.
+
+use sa_fabric::{NodeIx, PortRef};
+use sa_wire::Guid;
+use sa_wire::records::NodeRecord;
+use sa_wire::smp::attribute;
+
+use super::{Discovery, Question};
+use crate::model::attributes::{self, Data};
+use crate::model::{Finding, Node, Place, Route};
+
+/// Who answered, at which of its ports, after which way.
+struct Answer {
+    node: Node,
+    entered: u8,
+    route: Route,
+}
+
+impl Discovery {
+    pub(super) fn node_told(&mut self, from: Option<PortRef>, route: Route, data: &Data) {
+        let record = attributes::node_record(data);
+        let [entered, ..] = record.port_and_vendor.get().to_be_bytes();
+        let place = Place {
+            route: route.clone(),
+            node: Guid::new(record.node_guid.get()).ok(),
+            port: Some(entered),
+        };
+        let node = match Node::new(record) {
+            Ok(node) => node,
+            Err(error) => return self.impossible(place, attribute::NODE_INFO, error.what()),
+        };
+        // An SM on a switch is behind its port 0; a link ends at none.
+        let is_own_port0 = from.is_none() && node.is_switch() && entered == 0;
+        if entered > node.port_count() || (entered == 0 && !is_own_port0) {
+            return self.impossible(place, attribute::NODE_INFO, "it has no port of that number");
+        }
+        let answer = Answer {
+            node,
+            entered,
+            route,
+        };
+        match self.subnet.by_guid(answer.node.guid()) {
+            Some(known) => self.known_node(known, from, answer, place),
+            None => self.new_node(from, answer, place),
+        }
+    }
+
+    fn new_node(&mut self, from: Option<PortRef>, answer: Answer, place: Place) {
+        if self.subnet.nodes().len() >= self.options.most_nodes {
+            return self.impossible(
+                place,
+                attribute::NODE_INFO,
+                "there are more nodes than this SM may manage",
+            );
+        }
+        let (is_switch, entered) = (answer.node.is_switch(), answer.entered);
+        let node = self.subnet.add(answer.node);
+        self.reached(node, entered, answer.route);
+        let at = PortRef {
+            node,
+            port: entered,
+        };
+        match from {
+            Some(from) => self.subnet.join(from, at),
+            None => self.subnet.set_sm(at),
+        }
+        self.ask(Question::Description { at });
+        if is_switch {
+            self.ask(Question::Switch { node });
+            self.ask_port(PortRef { node, port: 0 }, false);
+        } else {
+            self.ask_port(at, false);
+        }
+    }
+
+    /// One more way to a node: a link, another port of a CA, a cable back to where it comes from, or another node with
+    /// the same GUID.
+    fn known_node(&mut self, node: NodeIx, from: Option<PortRef>, answer: Answer, place: Place) {
+        let at = PortRef {
+            node,
+            port: answer.entered,
+        };
+        let (Some(from), Some(known)) = (from, self.subnet.node(node)) else {
+            return;
+        };
+        if !is_same(&known.record, &answer.node.record) {
+            return self.duplicate(at, place);
+        }
+        if from.node == node {
+            let (one, other) = (self.place_of(from.min(at)), self.place_of(from.max(at)));
+            return self.subnet.note(Finding::CableLoop { one, other });
+        }
+        if self.subnet.peer(at).is_some_and(|peer| peer != from) {
+            return self.duplicate(at, place);
+        }
+        let is_new_port =
+            !known.is_switch() && known.port(at.port).is_some_and(|port| port.route.is_none());
+        self.subnet.join(from, at);
+        if is_new_port {
+            self.reached(node, at.port, answer.route);
+            if let Some(port) = self.subnet.port_mut(at) {
+                port.guid = Guid::new(answer.node.record.port_guid.get()).ok();
+            }
+            self.ask_port(at, false);
+        }
+    }
+
+    fn duplicate(&mut self, kept: PortRef, left_out: Place) {
+        let Some(guid) = self.subnet.node(kept.node).map(Node::guid) else {
+            return;
+        };
+        let kept = self.place_of(kept);
+        self.subnet.note(Finding::DuplicateGuid {
+            guid,
+            kept,
+            left_out,
+        });
+    }
+
+    /// The way to a node: of a switch to port 0, else to the port that was entered.
+    fn reached(&mut self, node: NodeIx, entered: u8, route: Route) {
+        let Some(found) = self.subnet.node_mut(node) else {
+            return;
+        };
+        let guid = Guid::new(found.record.port_guid.get()).ok();
+        let end = found.end_port(entered);
+        if let Some(port) = found.port_mut(end) {
+            port.route = Some(route);
+            port.guid = guid;
+        }
+    }
+}
+
+/// Two answers of one node differ in nothing but the port that was asked.
+fn is_same(one: &NodeRecord, other: &NodeRecord) -> bool {
+    let of_node = |it: &NodeRecord| {
+        let vendor = it.port_and_vendor.get() & 0x00ff_ffff;
+        let device = (it.device_id, it.revision, it.partition_cap);
+        (
+            it.node_type,
+            it.num_ports,
+            it.system_image_guid,
+            device,
+            vendor,
+        )
+    };
+    of_node(one) == of_node(other)
+}

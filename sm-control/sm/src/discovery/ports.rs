@@ -1,0 +1,103 @@
+//! Answers to PortInfo: further ports, links to follow, P_Key tables to read.
+
+use sa_fabric::{NodeIx, PortRef};
+use sa_wire::records::PortInfoRecord;
+use sa_wire::smp::attribute;
+
+use super::{Discovery, Question};
+use crate::model::attributes::{self, Data};
+use crate::model::{Finding, PortState};
+
+impl Discovery {
+    pub(super) fn ask_port(&mut self, at: PortRef, extended: bool) {
+        self.ask(Question::Port { at, extended });
+    }
+
+    /// All ports of a switch but port 0.
+    pub(super) fn ask_external_ports(&mut self, node: NodeIx, extended: bool) {
+        let ports = match self.subnet.node(node) {
+            Some(found) if found.is_switch() => found.port_count(),
+            _ => 0,
+        };
+        for port in 1..=ports {
+            self.ask_port(PortRef { node, port }, extended);
+        }
+    }
+
+    pub(super) fn port_told(&mut self, at: PortRef, data: &Data) {
+        let info = attributes::port_info(data);
+        let Some(is_switch) = self.subnet.node(at.node).map(|node| node.is_switch()) else {
+            return;
+        };
+        let is_port0 = is_switch && at.port == 0;
+        let Some(port) = self.subnet.port_mut(at) else {
+            return;
+        };
+        port.info = Some(info);
+        let Some(state) = port.state() else {
+            let place = self.place_of(at);
+            return self.impossible(
+                place,
+                attribute::PORT_INFO,
+                "it has no state that a port can have",
+            );
+        };
+        if is_port0 {
+            let mask = info.capability_mask.get();
+            let extended = mask & PortInfoRecord::EXTENDED_SPEEDS != 0;
+            self.ask_external_ports(at.node, extended);
+        }
+        self.ask_keys(at);
+        // Packets pass a CA at no port but the SM's own.
+        let is_way_on = is_switch || self.subnet.sm() == Some(at);
+        if !is_port0 && is_way_on && state > PortState::Down {
+            self.follow(at);
+        }
+    }
+
+    /// Who is at the far end?
+    fn follow(&mut self, at: PortRef) {
+        if self.subnet.peer(at).is_some() {
+            return;
+        }
+        let Some(route) = self.subnet.route(at) else {
+            return;
+        };
+        match route.then(at.port) {
+            Some(route) => self.ask(Question::Node {
+                from: Some(at),
+                route,
+            }),
+            None => {
+                let place = self.place_of(at);
+                self.subnet.note(Finding::TooFar { place });
+            }
+        }
+    }
+
+    /// The P_Key table of a port with a link, or of port 0, as far as its capacity is known. A table is asked for once.
+    pub(super) fn ask_keys(&mut self, at: PortRef) {
+        let Some(node) = self.subnet.node(at.node) else {
+            return;
+        };
+        let is_external = node.is_switch() && at.port != 0;
+        let capacity = match (is_external, node.switch_info) {
+            (false, _) => node.record.partition_cap.get(),
+            (true, Some(info)) => info.enforcement_cap.get(),
+            (true, None) => 0,
+        };
+        let state = node.port(at.port).and_then(|port| port.state());
+        if is_external && state.is_none_or(|state| state == PortState::Down) {
+            return;
+        }
+        let blocks = capacity.div_ceil(KEYS).min(MOST_BLOCKS);
+        for block in 0..blocks {
+            self.ask(Question::Keys { at, block });
+        }
+    }
+}
+
+/// P_Keys in a block.
+const KEYS: u16 = 32;
+/// Blocks that are read of one table: devices have 4 at most, and what says more is not believed.
+const MOST_BLOCKS: u16 = 64;

@@ -1,0 +1,124 @@
+//! A question, and the SMP that asks it.
+
+use sa_fabric::{NodeIx, PortRef};
+use sa_wire::smp::attribute;
+
+use crate::executor::{Device, Request};
+use crate::model::{Route, Subnet};
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    /// Who is at the end of this route: NodeInfo.
+    Node {
+        /// The port whose far end it is; `None` for this SM's own node.
+        from: Option<PortRef>,
+        /// The way there.
+        route: Route,
+    },
+    /// NodeDescription.
+    Description {
+        /// The end port that is asked.
+        at: PortRef,
+    },
+    /// SwitchInfo.
+    Switch {
+        /// Whose.
+        node: NodeIx,
+    },
+    /// PortInfo.
+    Port {
+        /// Whose.
+        at: PortRef,
+        /// Speeds beyond QDR are wanted too: the device has them.
+        extended: bool,
+    },
+    /// A block of the P_Key table.
+    Keys {
+        /// Whose.
+        at: PortRef,
+        /// 32 keys each.
+        block: u16,
+    },
+}
+
+impl Question {
+    /// Attribute and modifier: of switches the port stands in it, CAs answer for the one that was reached.
+    pub(super) fn attribute(&self, is_switch: bool) -> (u16, u32) {
+        match *self {
+            Self::Node { .. } => (attribute::NODE_INFO, 0),
+            Self::Description { .. } => (attribute::NODE_DESCRIPTION, 0),
+            Self::Switch { .. } => (attribute::SWITCH_INFO, 0),
+            Self::Port { at, extended } => {
+                let speeds = if extended { EXTENDED_SPEEDS } else { 0 };
+                (attribute::PORT_INFO, speeds | u32::from(at.port))
+            }
+            Self::Keys { at, block } => {
+                let port = if is_switch {
+                    u32::from(at.port) << 16
+                } else {
+                    0
+                };
+                (attribute::PKEY_TABLE, port | u32::from(block))
+            }
+        }
+    }
+
+    /// The port that it is about; of a node that is not known yet none.
+    pub(super) fn asked_of(&self) -> Option<PortRef> {
+        match *self {
+            Self::Node { .. } => None,
+            Self::Description { at } | Self::Port { at, .. } | Self::Keys { at, .. } => Some(at),
+            Self::Switch { node } => Some(PortRef { node, port: 0 }),
+        }
+    }
+
+    /// The way to who answers.
+    pub(super) fn route(&self, subnet: &Subnet) -> Option<Route> {
+        match self {
+            Self::Node { route, .. } => Some(route.clone()),
+            other => subnet.route(other.asked_of()?).cloned(),
+        }
+    }
+
+    /// `None` where no way is known.
+    pub(super) fn request(&self, subnet: &Subnet, m_key: u64) -> Option<Request> {
+        let asked_of = self.asked_of();
+        let is_switch = asked_of
+            .and_then(|at| subnet.node(at.node))
+            .is_some_and(|node| node.is_switch());
+        let (attribute, modifier) = self.attribute(is_switch);
+        Some(Request {
+            device: self.device(),
+            route: self.route(subnet)?,
+            set: None,
+            attribute,
+            modifier,
+            m_key,
+        })
+    }
+
+    /// A node that is known, or what is behind a port.
+    fn device(&self) -> Device {
+        match self {
+            Self::Node { from: None, .. } => Device(u64::MAX),
+            Self::Node {
+                from: Some(from), ..
+            } => behind(*from),
+            other => device(other.asked_of().map_or(NodeIx(u32::MAX), |at| at.node)),
+        }
+    }
+}
+
+/// A node that is known.
+pub(crate) fn device(node: NodeIx) -> Device {
+    Device(u64::from(node.0))
+}
+
+/// Whoever is at the far end of a port.
+fn behind(at: PortRef) -> Device {
+    Device((1 << 63) | (u64::from(at.node.0) << 8) | u64::from(at.port))
+}
+
+/// In the modifier of PortInfo: the SM knows extended speeds.
+const EXTENDED_SPEEDS: u32 = 1 << 31;

@@ -1,0 +1,68 @@
+//! The requests of one device.
+
+use std::collections::VecDeque;
+
+use super::Limits;
+use super::request::Pending;
+use super::window::Window;
+
+/// What waits for a device, and how it behaves.
+#[derive(Debug)]
+pub(super) struct Lane<T> {
+    waiting: VecDeque<Pending<T>>,
+    pub(super) flying: u32,
+    pub(super) answers: u64,
+    /// It left the last request unanswered: one at a time, out of the window of the others.
+    pub(super) is_slow: bool,
+    /// It stands in a queue of those that may send.
+    pub(super) is_queued: bool,
+    window: Window,
+}
+
+impl<T> Lane<T> {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            flying: 0,
+            answers: 0,
+            is_slow: false,
+            is_queued: false,
+            window: Window::new(limits.per_device / 2, limits.per_device),
+        }
+    }
+
+    pub(super) fn add(&mut self, pending: Pending<T>) {
+        self.waiting.push_back(pending);
+    }
+
+    /// It is tried again before anything else of the device.
+    pub(super) fn again(&mut self, pending: Pending<T>) {
+        self.waiting.push_front(pending);
+    }
+
+    pub(super) fn may_send(&self) -> bool {
+        let most = if self.is_slow { 1 } else { self.window.size() };
+        !self.waiting.is_empty() && self.flying < most
+    }
+
+    pub(super) fn take(&mut self) -> Option<Pending<T>> {
+        self.waiting.pop_front()
+    }
+
+    pub(super) fn answered(&mut self) {
+        self.answers += 1;
+        self.is_slow = false;
+        self.window.grow();
+    }
+
+    /// True where it was not slow before.
+    pub(super) fn timed_out(&mut self) -> bool {
+        self.window.halve();
+        !core::mem::replace(&mut self.is_slow, true)
+    }
+
+    /// All that waits.
+    pub(super) fn give_up(&mut self) -> impl Iterator<Item = Pending<T>> {
+        self.waiting.drain(..)
+    }
+}

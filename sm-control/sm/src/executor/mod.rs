@@ -1,0 +1,349 @@
+//! Requests out, answers in.
+//!
+//! ```text
+//!  ask ──> lane of its device ──┬─ answered lately ──> ready, in turn ──> window in all ──> send
+//!              ^                └─ did not answer ──> slow, in turn ────> slow places ────> send
+//!              └────────── no answer in time: again, before what waits ─────────┘
+//!  received ──> same transaction, attribute and modifier ──> outcome
+//! ```
+//!
+//! Two windows bound what is under way: one in all and one for each device. Both grow by one when as many answers as
+//! they are wide have come, and halve when answers stay out. The one in all halves only when several devices stop answering
+//! at once: that is congestion, while one mute device says nothing of the others. A device that leaves a request
+//! unanswered goes to the slow lane, where it has one request under way, in places of its own: it delays nobody
+//! else. The first answer brings it back. When all tries of a request are over and the device answered nothing meanwhile,
+//! all that waits for it is given up with it, so a mute device costs one series of time-outs, whatever was asked.
+//!
+//! An answer must have the transaction id, attribute and modifier of a request that is under way; anything else is counted
+//! and dropped. Answers with status "busy" are none: the request is asked again when its time is over.
+//!
+//! Not here: SMPs by LID (all go by directed route), and which Set must wait for which (that is the caller's, who asks
+//! when it may).
+
+mod lane;
+mod request;
+mod window;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use sa_wire::mad::Status;
+use sa_wire::smp::Smp;
+use zerocopy::FromBytes;
+
+use self::lane::Lane;
+use self::request::Pending;
+use self::window::Window;
+
+pub use self::request::{Counts, Device, Limits, Outcome, Request};
+
+/// Requests under way. `T` comes back with the outcome.
+#[derive(Debug)]
+pub struct Executor<T> {
+    limits: Limits,
+    lanes: BTreeMap<Device, Lane<T>>,
+    ready: VecDeque<Device>,
+    slow: VecDeque<Device>,
+    /// By transaction id.
+    flying: BTreeMap<u32, Flying<T>>,
+    deadlines: BTreeSet<(Duration, u32)>,
+    /// SMPs that are no requests of ours: they go before everything.
+    urgent: VecDeque<[u8; 256]>,
+    ended: VecDeque<(T, Outcome)>,
+    window: Window,
+    congestion: Congestion,
+    in_window: u32,
+    in_slow: u32,
+    transaction: u32,
+    waiting: usize,
+    counts: Counts,
+}
+
+#[derive(Debug)]
+struct Flying<T> {
+    pending: Pending<T>,
+    deadline: Duration,
+    in_slow: bool,
+}
+
+/// Devices that stopped answering within one time-out.
+#[derive(Debug, Default)]
+struct Congestion {
+    since: Duration,
+    devices: u32,
+}
+
+impl<T> Executor<T> {
+    /// Nothing under way. Transaction ids count up from `transaction`; one that another run did not use keeps answers to
+    /// that one from being taken for answers to this.
+    pub fn new(limits: Limits, transaction: u32) -> Self {
+        Self {
+            window: Window::new(limits.window / 8, limits.window),
+            limits,
+            lanes: BTreeMap::new(),
+            ready: VecDeque::new(),
+            slow: VecDeque::new(),
+            flying: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            urgent: VecDeque::new(),
+            ended: VecDeque::new(),
+            congestion: Congestion::default(),
+            in_window: 0,
+            in_slow: 0,
+            transaction,
+            waiting: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// This is to be asked, when there is room.
+    pub fn ask(&mut self, request: Request, token: T) {
+        let device = request.device;
+        self.transaction = self.transaction.wrapping_add(1);
+        let pending = Pending {
+            request,
+            token,
+            transaction: self.transaction,
+            tries: 0,
+            answers_before: 0,
+        };
+        self.waiting += 1;
+        let new = || Lane::new(&self.limits);
+        self.lanes.entry(device).or_insert_with(new).add(pending);
+        self.queue(device);
+    }
+
+    /// This is to be sent before everything else and needs no answer: an answer of ours to somebody.
+    pub fn post(&mut self, smp: [u8; 256]) {
+        self.urgent.push_back(smp);
+    }
+
+    /// The next SMP to send now. `None`: the window is full, or nothing waits.
+    pub fn send(&mut self, now: Duration) -> Option<[u8; 256]> {
+        if let Some(smp) = self.urgent.pop_front() {
+            return Some(smp);
+        }
+        if self.in_window < self.window.size()
+            && let Some(device) = self.next_of(false)
+        {
+            return self.start(device, now);
+        }
+        if self.in_slow < self.limits.slow.max(1) {
+            let device = self.next_of(true)?;
+            return self.start(device, now);
+        }
+        None
+    }
+
+    /// What was received. Gives the request that it answers, if any.
+    pub fn received(&mut self, bytes: &[u8; 256], now: Duration) -> Option<(T, Outcome)> {
+        let Some((transaction, status, data)) = self.matched(bytes) else {
+            self.counts.unasked += 1;
+            return None;
+        };
+        if status.get() & Status::BUSY.get() != 0 {
+            return None;
+        }
+        let flying = self.land(transaction)?;
+        let device = flying.pending.request.device;
+        if let Some(lane) = self.lanes.get_mut(&device) {
+            lane.answered();
+        }
+        self.window.grow();
+        self.counts.answered += 1;
+        self.queue(device);
+        let outcome = match status {
+            Status::OK => Outcome::Answered(data),
+            _ => Outcome::Refused(status),
+        };
+        self.counts.refused += u64::from(status != Status::OK);
+        self.congestion.forget_before(now, self.limits.timeout);
+        Some((flying.pending.token, outcome))
+    }
+
+    /// The next request that is given up by now, as [`Outcome::Mute`].
+    pub fn expired(&mut self, now: Duration) -> Option<(T, Outcome)> {
+        while let Some((deadline, transaction)) = self.deadlines.first().copied() {
+            if deadline > now {
+                break;
+            }
+            if let Some(flying) = self.land(transaction) {
+                self.time_out(flying, now);
+            }
+        }
+        let ended = self.ended.pop_front();
+        self.counts.mute += u64::from(ended.is_some());
+        ended
+    }
+
+    /// When [`Self::expired`] and [`Self::send`] have something to do without an answer. `None` when nothing is under way.
+    pub fn wakes_at(&self) -> Option<Duration> {
+        self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// True when nothing waits and nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.open() == 0 && self.urgent.is_empty()
+    }
+
+    /// Requests that have no outcome yet.
+    pub fn open(&self) -> usize {
+        self.waiting + self.flying.len() + self.ended.len()
+    }
+
+    /// How many requests may be under way now, in all.
+    pub const fn window(&self) -> u32 {
+        self.window.size()
+    }
+
+    /// What was sent and received so far.
+    pub const fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Puts a device in the queue that it belongs to, if it may send.
+    fn queue(&mut self, device: Device) {
+        let Some(lane) = self.lanes.get_mut(&device) else {
+            return;
+        };
+        if lane.is_queued || !lane.may_send() {
+            return;
+        }
+        lane.is_queued = true;
+        match lane.is_slow {
+            true => self.slow.push_back(device),
+            false => self.ready.push_back(device),
+        }
+    }
+
+    /// The next device whose turn it is, out of one of the queues. Devices that changed sides since they were put
+    /// there go to where they belong.
+    fn next_of(&mut self, slow: bool) -> Option<Device> {
+        loop {
+            let queue = if slow {
+                &mut self.slow
+            } else {
+                &mut self.ready
+            };
+            let device = queue.pop_front()?;
+            let Some(lane) = self.lanes.get_mut(&device) else {
+                continue;
+            };
+            lane.is_queued = false;
+            if lane.is_slow == slow && lane.may_send() {
+                return Some(device);
+            }
+            self.queue(device);
+        }
+    }
+
+    /// Sends the next request of a device.
+    fn start(&mut self, device: Device, now: Duration) -> Option<[u8; 256]> {
+        let lane = self.lanes.get_mut(&device)?;
+        let mut pending = lane.take()?;
+        if pending.tries == 0 {
+            pending.answers_before = lane.answers;
+            self.counts.sets += u64::from(pending.request.set.is_some());
+        }
+        lane.flying += 1;
+        let in_slow = lane.is_slow;
+        let places = if in_slow {
+            &mut self.in_slow
+        } else {
+            &mut self.in_window
+        };
+        *places += 1;
+        self.waiting -= 1;
+        self.counts.sent += 1;
+        self.counts.repeated += u64::from(pending.tries > 0);
+        pending.tries += 1;
+        let (smp, transaction) = (pending.smp(), pending.transaction);
+        let deadline = now + self.limits.timeout;
+        self.deadlines.insert((deadline, transaction));
+        let flying = Flying {
+            pending,
+            deadline,
+            in_slow,
+        };
+        self.flying.insert(transaction, flying);
+        self.queue(device);
+        Some(smp)
+    }
+
+    /// Transaction id, status and data of an answer to something that is under way.
+    fn matched(&self, bytes: &[u8; 256]) -> Option<(u32, Status, [u8; 64])> {
+        let smp = Smp::read_from_bytes(bytes).ok()?;
+        let [.., a, b, c, d] = smp.header.transaction_id.get().to_be_bytes();
+        let transaction = u32::from_be_bytes([a, b, c, d]);
+        let flying = self.flying.get(&transaction)?;
+        let fits = flying.pending.is_answered_by(&smp);
+        fits.then(|| (transaction, smp.status(), smp.data))
+    }
+
+    /// It is not under way any more.
+    fn land(&mut self, transaction: u32) -> Option<Flying<T>> {
+        let flying = self.flying.remove(&transaction)?;
+        self.deadlines.remove(&(flying.deadline, transaction));
+        let places = if flying.in_slow {
+            &mut self.in_slow
+        } else {
+            &mut self.in_window
+        };
+        *places = places.saturating_sub(1);
+        if let Some(lane) = self.lanes.get_mut(&flying.pending.request.device) {
+            lane.flying = lane.flying.saturating_sub(1);
+        }
+        Some(flying)
+    }
+
+    /// No answer in time: again, or given up, and then all that waits for a device that says nothing.
+    fn time_out(&mut self, flying: Flying<T>, now: Duration) {
+        let pending = flying.pending;
+        let device = pending.request.device;
+        let Some(lane) = self.lanes.get_mut(&device) else {
+            return;
+        };
+        if lane.timed_out()
+            && self
+                .congestion
+                .note(now, self.limits.timeout, self.window.size())
+        {
+            self.window.halve();
+        }
+        if pending.tries <= self.limits.retries {
+            lane.again(pending);
+            self.waiting += 1;
+        } else {
+            let is_mute = lane.answers == pending.answers_before;
+            self.ended.push_back((pending.token, Outcome::Mute));
+            for other in is_mute.then(|| lane.give_up()).into_iter().flatten() {
+                self.waiting -= 1;
+                self.ended.push_back((other.token, Outcome::Mute));
+            }
+        }
+        self.queue(device);
+    }
+}
+
+impl Congestion {
+    /// One more device stopped answering. True when so many of a window did within a time-out that it is not theirs alone;
+    /// then the count starts anew.
+    fn note(&mut self, now: Duration, timeout: Duration, window: u32) -> bool {
+        self.forget_before(now, timeout);
+        if self.devices == 0 {
+            self.since = now;
+        }
+        self.devices += 1;
+        let is_much = self.devices > (window / 8).max(1);
+        if is_much {
+            self.devices = 0;
+        }
+        is_much
+    }
+
+    fn forget_before(&mut self, now: Duration, timeout: Duration) {
+        if now.saturating_sub(self.since) > timeout {
+            self.devices = 0;
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The core of the Subnet Manager against simulated devices, in virtual time.
+//!
+//! `rig` carries SMPs between an executor and a simulator and counts them; `golden` reads the recordings of OpenSM
+//! (`tests/golden/sm`).
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test that cannot go on should stop; the recordings are ours"
+)]
+
+mod discovery;
+mod faults;
+mod golden;
+mod hostile;
+mod rig;
