@@ -21,7 +21,7 @@
 //! ```
 //!
 //! Ports that nobody sees any more are not in it: OpenSM also keeps the LIDs of those in its file
-//! `guid2lid`, which no dump has.
+//! `guid2lid`, which no dump has. A Subnet Manager has it, and says what is in it by [`Reserved`].
 
 use sa_wire::{Lid, Lmc};
 use thiserror::Error;
@@ -32,6 +32,8 @@ pub struct Claim {
     /// The LID that it has already; none for a port that was never set up. One that is not aligned
     /// counts as none.
     pub known: Option<Lid>,
+    /// The LID that it gets before any other: what the SM remembers of it. None where no SM does.
+    pub remembered: Option<Lid>,
     /// It gets 2^lmc LIDs, the first of them a multiple of that.
     pub lmc: Lmc,
 }
@@ -44,21 +46,46 @@ pub struct Claim {
 )]
 pub struct OutOfLids;
 
+/// LIDs that are somebody's without a claim, and where LIDs end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reserved {
+    /// LIDs that only the port that they are remembered for gets. Shape: first and last, both included.
+    pub ranges: Vec<(u16, u16)>,
+    /// The largest LID that switches forward to.
+    pub last: Lid,
+}
+
+impl Default for Reserved {
+    /// Nothing is remembered, and switches hold all LIDs.
+    fn default() -> Self {
+        Self {
+            ranges: Vec::new(),
+            last: Lid::MAX,
+        }
+    }
+}
+
 /// Base LIDs of ports. Shape: `claims` in the order of port GUIDs, the answer as `claims`; `sm` is
 /// the index of the SM's port. Cost: O(LIDs), whatever the order of gaps. Errors: [`OutOfLids`].
 pub fn assign(claims: &[Claim], sm: usize) -> Result<Vec<Lid>, OutOfLids> {
-    let mut pool = Pool::new(claims);
+    let lids = assign_beside(claims, sm, &Reserved::default());
+    // One failure ends it: a subnet in which some port has no LID is none that OpenSM would serve.
+    lids.into_iter().map(|lid| lid.ok_or(OutOfLids)).collect()
+}
+
+/// Like [`assign`], beside LIDs that are remembered. `None`: there is no range left for this port, which
+/// takes nothing from the others.
+pub fn assign_beside(claims: &[Claim], sm: usize, reserved: &Reserved) -> Vec<Option<Lid>> {
+    let mut pool = Pool::new(claims, reserved);
     let mut lids = vec![None; claims.len()];
     // The SM's port first, as its LID goes into the PortInfo of all others (MasterSMLID).
     let others = (0..claims.len()).filter(|index| *index != sm);
     for index in core::iter::once(sm).chain(others) {
         if let (Some(claim), Some(lid)) = (claims.get(index), lids.get_mut(index)) {
-            // One failure ends it: a subnet in which some port has no LID is none that OpenSM would
-            // serve.
-            *lid = Some(pool.take(claim)?);
+            *lid = pool.take(claim);
         }
     }
-    Ok(lids.into_iter().flatten().collect())
+    lids
 }
 
 /// LIDs in use and LIDs to give away. OpenSM keeps two tables of its own for the same.
@@ -66,6 +93,8 @@ struct Pool {
     /// Index = LID.
     /// What has been given out so far.
     used: Vec<bool>,
+    /// What is remembered. Shape: index = LID.
+    reserved: Vec<bool>,
     /// Gaps between LIDs that somebody claims. Shape: first and last, both included, ascending.
     free: Vec<(u16, u16)>,
 }
@@ -73,10 +102,13 @@ struct Pool {
 impl Pool {
     /// Works out the gaps once. What is claimed but cannot be kept in the end stays out of them, as
     /// in OpenSM.
-    fn new(claims: &[Claim]) -> Self {
-        let last = Lid::MAX.get();
+    fn new(claims: &[Claim], rest: &Reserved) -> Self {
+        let last = rest.last.get();
+        let mut reserved = vec![false; usize::from(last) + 1];
+        let ranges = rest.ranges.iter().flat_map(|(first, last)| *first..=*last);
+        ranges.for_each(|lid| mark(&mut reserved, lid));
         // What a port claims is never given to another one, even if in the end it cannot keep it.
-        let mut claimed = vec![false; usize::from(last) + 1];
+        let mut claimed = reserved.clone();
         for claim in claims {
             for lid in claim.kept() {
                 mark(&mut claimed, lid);
@@ -93,29 +125,33 @@ impl Pool {
         }
         Self {
             used: vec![false; usize::from(last) + 1],
+            reserved,
             free,
         }
     }
 
-    /// The LIDs of the next port, in the order of assignment. Errors: no gap is large enough.
-    fn take(&mut self, claim: &Claim) -> Result<Lid, OutOfLids> {
-        let first = match claim.known {
-            Some(lid)
-                if claim.is_aligned() && !claim.kept().any(|lid| is_marked(&self.used, lid)) =>
-            {
-                lid
-            }
-            // What it had is somebody's who came before, or not aligned.
-            _ => self.lowest(claim.lmc.lids())?,
-        };
+    /// The LIDs of the next port, in the order of assignment. `None`: no gap is large enough.
+    fn take(&mut self, claim: &Claim) -> Option<Lid> {
+        let is_free = |lid| !is_marked(&self.used, lid);
+        let remembered = claim
+            .remembered
+            .filter(|first| claim.range(*first).all(is_free));
+        // What it had may be somebody's who came before, or who is remembered, or not aligned.
+        let known = claim.known.filter(|_| {
+            let is_nobodys = |lid| is_free(lid) && !is_marked(&self.reserved, lid);
+            claim.is_aligned() && claim.kept().all(is_nobodys)
+        });
+        let first = remembered
+            .or(known)
+            .or_else(|| self.lowest(claim.lmc.lids()))?;
         for lid in claim.range(first) {
             mark(&mut self.used, lid);
         }
-        Ok(first)
+        Some(first)
     }
 
     /// The lowest free range; what lies before it in the same gap is lost.
-    fn lowest(&mut self, count: u16) -> Result<Lid, OutOfLids> {
+    fn lowest(&mut self, count: u16) -> Option<Lid> {
         for gap in &mut self.free {
             // As OpenSM does it: what alignment passes over is not looked at again, also for one
             // LID.
@@ -123,10 +159,10 @@ impl Pool {
             if first <= gap.1 && gap.1 - first >= count - 1 {
                 // Also what lies before `first` is gone now.
                 gap.0 = first + count;
-                return Lid::new(first).map_err(|_| OutOfLids);
+                return Lid::new(first).ok();
             }
         }
-        Err(OutOfLids)
+        None
     }
 }
 
@@ -235,6 +271,7 @@ mod tests {
     fn claim(known: u16, lmc: u8) -> Claim {
         Claim {
             known: Lid::new(known).ok(),
+            remembered: None,
             lmc: Lmc::new(lmc).unwrap(),
         }
     }
@@ -274,6 +311,27 @@ mod tests {
         let many = vec![claim(0, 7); 384];
         assert_eq!(assign(&many, 0), Err(OutOfLids));
         assert_eq!(assigned(&many[..383], 0).last(), Some(&(128 * 383)));
+    }
+
+    #[test]
+    fn what_is_remembered_goes_before_what_is_known() {
+        let reserved = Reserved {
+            ranges: vec![(1, 1), (4, 4), (9, 9)],
+            last: Lid::new(10).unwrap(),
+        };
+        let beside = |claims: &[Claim]| {
+            let lids = assign_beside(claims, 0, &reserved);
+            lids.into_iter()
+                .map(|lid| lid.map_or(0, Lid::get))
+                .collect::<Vec<_>>()
+        };
+        let remembered = Claim {
+            remembered: Lid::new(9).ok(),
+            ..claim(3, 0)
+        };
+        assert_eq!(beside(&[claim(0, 0), remembered, claim(4, 0)]), [2, 9, 5]);
+        assert_eq!(beside(&[claim(4, 0), claim(3, 0), claim(11, 0)]), [2, 3, 5]);
+        assert_eq!(beside(&[claim(0, 2), claim(0, 0)]), [0, 2], "no four left");
     }
 
     #[test]

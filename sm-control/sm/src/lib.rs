@@ -8,10 +8,11 @@
 //! Nothing here opens a port, reads a clock or starts a thread. The caller tells the time as a `Duration` since any
 //! beginning that stays the same, takes SMPs to send, and hands in what was received. The same calls give the same SMPs.
 //!
-//! What stands so far is [`model`], [`executor`] and [`discovery`].
+//! What stands so far is [`model`], [`executor`], [`discovery`] and [`lids`].
 
 #![forbid(unsafe_code)]
 
 pub mod discovery;
 pub mod executor;
+pub mod lids;
 pub mod model;

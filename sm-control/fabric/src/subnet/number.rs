@@ -34,6 +34,7 @@ impl Subnet {
                 let many = self.has_lmc(*at, options);
                 Claim {
                     known: *known,
+                    remembered: None,
                     // As `infer_lmc` wants it: any LMC but 0 says that the port may have one.
                     lmc: if many { most } else { Lmc::default() },
                 }
