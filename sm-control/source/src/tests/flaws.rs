@@ -1,5 +1,6 @@
 //! What cannot be a fabric is refused in words.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use routing::EngineKind;
@@ -94,17 +95,23 @@ fn lids_that_overlap_by_their_lmc_are_no_fabric() {
     assert!(error.contains(" belongs to "), "{error}");
 }
 
-#[test]
-fn two_sms_are_a_handover() {
+/// What is said where PortInfo of the port with LID 2 has these bytes.
+fn with_port_info<const N: usize>(place: Range<usize>, bytes: [u8; N]) -> String {
     let served = Site::tree().compiled();
-    let error = refused(Fake::with_records(
+    refused(Fake::with_records(
         &served,
         AttributeId::PORT_INFO_RECORD,
-        |records| {
+        move |records| {
             let end = records.iter_mut().find(|record| record[..2] == [0, 2]);
-            end.unwrap()[4 + 18..4 + 20].copy_from_slice(&[0, 9]);
+            let port_info = &mut end.unwrap()[4..];
+            port_info[place.clone()].copy_from_slice(&bytes);
         },
-    ));
+    ))
+}
+
+#[test]
+fn two_sms_are_a_handover() {
+    let error = with_port_info(18..20, [0, 9]);
     assert!(
         error.contains("ports name different SMs, at LIDs [1, 9]"),
         "{error}"
@@ -114,7 +121,7 @@ fn two_sms_are_a_handover() {
 #[test]
 fn numbers_beyond_what_a_subnet_has_are_told() {
     let served = Site::tree().compiled();
-    let told = |place: std::ops::Range<usize>, value: &'static [u8]| {
+    let told = |place: Range<usize>, value: &'static [u8]| {
         refused(Fake::with_records(
             &served,
             AttributeId::NODE_RECORD,
@@ -136,15 +143,7 @@ fn numbers_beyond_what_a_subnet_has_are_told() {
 
 #[test]
 fn ports_of_two_subnets_are_no_fabric() {
-    let served = Site::tree().compiled();
-    let error = refused(Fake::with_records(
-        &served,
-        AttributeId::PORT_INFO_RECORD,
-        |records| {
-            let end = records.iter_mut().find(|record| record[..2] == [0, 2]);
-            end.unwrap()[4 + 8..4 + 16].copy_from_slice(&0xfec0_0000_0000_0007_u64.to_be_bytes());
-        },
-    ));
+    let error = with_port_info(8..16, 0xfec0_0000_0000_0007_u64.to_be_bytes());
     assert!(
         error.contains("ports have different GID prefixes (")
             && error.contains(": 0xfec0000000000007"),
