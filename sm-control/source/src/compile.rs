@@ -130,7 +130,7 @@ pub fn compile_from_sa(
     // recorded run can be repeated.
     let seed = EpochId::raw(stamp.epoch) ^ stamp.built_unix;
     let (parts, snapshot) = (&compiled.parts, &compiled.snapshot);
-    let differences = source.compare_paths(parts, snapshot, seed)?;
+    let differences = source.compare_paths(parts, snapshot, seed, when)?;
     // Where differences are refused, the error says it; saying it twice helps nobody.
     if on_difference == OnDifference::Warn && !differences.is_empty() {
         let shown = differences.iter().map(ToString::to_string);

@@ -54,6 +54,7 @@ pub mod written;
 #[cfg(test)]
 mod tests;
 
+use sa_fabric::display::count;
 use sa_fabric::sa_records::{Incomplete, SaFabric};
 use sa_wire::mad::Status;
 use sa_wire::sa::AttributeId;
@@ -130,6 +131,13 @@ pub enum SaReadError {
     /// and reads again, so it gives [`SaReadError::Unsettled`] instead.
     #[error(transparent)]
     Incomplete(#[from] Incomplete),
+    /// The SM is in the middle of a sweep: it has found nodes of which not all was heard yet. What comes
+    /// tells the rest, and the SM answers nobody until then.
+    #[error("the SM is at work on {}", count(*ends, "an end port that is new", "end ports that are new"))]
+    UnderWay {
+        /// How many.
+        ends: usize,
+    },
     /// Every reading found a fabric on the move.
     #[error("the fabric did not settle in {attempts} readings; the last time: {last}")]
     Unsettled {
@@ -139,6 +147,13 @@ pub enum SaReadError {
         /// had changed.
         last: String,
     },
+}
+
+impl SaReadError {
+    /// Nobody has answered so far: the SM may be busy.
+    const fn is_silence(&self) -> bool {
+        matches!(self, Self::Ask(AskError::Unanswered(_)))
+    }
 }
 
 fn in_words(status: u16) -> String {

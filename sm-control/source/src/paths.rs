@@ -9,7 +9,7 @@
 //! | status | the same status | agrees: often no shared partition |
 //! | record, status | another kind | a difference, `answer` |
 //! | busy | any | says nothing, passed over |
-//! | silence | any | an error of [`Ask`], which ends the comparison |
+//! | silence | any | an error of [`Ask`], which ends the comparison; where there was no time to wait, its end |
 //!
 //! A refused load keeps its differences. [`agrees`] asks those few again, and the load is tried
 //! anew as soon as all of them come out as that snapshot had them: the SM has read its policy then.
@@ -18,6 +18,7 @@
 //! what many paths have in common, [`probes`](super::probes()) what single rules say.
 
 use std::fmt;
+use std::time::Duration;
 
 use sa_answer::{asks_for_unknown_sl, whole};
 use sa_compiler::path_json;
@@ -29,6 +30,7 @@ use sa_wire::request;
 use sa_wire::umad::Slot;
 use serde_json::Value;
 
+use super::client::Hurried;
 use super::probes::Probe;
 use super::query::Querier;
 use super::{Ask, SaReadError};
@@ -77,11 +79,40 @@ pub fn compare_paths(
     snapshot: &Snapshot,
     probes: &[Probe],
 ) -> Result<Vec<Difference>, SaReadError> {
+    let mut differences = Vec::new();
+    compare_into(&mut differences, ask, (subnet, snapshot), probes)?;
+    Ok(differences)
+}
+
+/// The same of as many as there is time for. Errors: the way to the SA is gone.
+pub(crate) fn compare_in_time(
+    ask: &mut dyn Ask,
+    subnet: &Subnet,
+    snapshot: &Snapshot,
+    probes: &[Probe],
+) -> Result<Vec<Difference>, SaReadError> {
+    let mut differences = Vec::new();
+    let mut ask = Hurried::new(ask, HURRY);
+    match compare_into(&mut differences, &mut ask, (subnet, snapshot), probes) {
+        Err(error) if !error.is_silence() => Err(error),
+        _ => Ok(differences),
+    }
+}
+
+/// An SM that is at rest answers 100 questions in half of it.
+const HURRY: Duration = Duration::from_millis(30);
+
+/// What differs up to the first that nobody answers.
+fn compare_into(
+    differences: &mut Vec<Difference>,
+    ask: &mut dyn Ask,
+    (subnet, snapshot): (&Subnet, &Snapshot),
+    probes: &[Probe],
+) -> Result<(), SaReadError> {
     // Both sides must take the request for one of the same port: what may be seen depends on its
     // partitions.
     let requester = requester(ask, subnet);
     let mut querier = Querier::new(ask);
-    let mut differences = Vec::new();
     for probe in probes {
         let mut slot = probe.request(requester);
         // Of a path whose SL is not known here nothing is said that could differ.
@@ -103,7 +134,7 @@ pub fn compare_paths(
             });
         }
     }
-    Ok(differences)
+    Ok(())
 }
 
 /// Whether the SA answers all of them as that snapshot did by now. Errors: nobody answers.

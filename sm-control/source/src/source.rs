@@ -14,6 +14,7 @@
 //! not when an operator saves it, so it may go by any recent one; questions that tell these from
 //! the new one ([`probes`]) find that out where pairs at random would miss a rule for two hosts.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use policy::Policy;
@@ -23,8 +24,9 @@ use sa_fabric::sa_records::SaFabric;
 use sa_snapshot::Snapshot;
 use sa_text::Remark;
 
+use super::compile::When;
 use super::look::Look;
-use super::paths::{Difference, compare_paths};
+use super::paths::{Difference, compare_in_time, compare_paths};
 use super::probes::{Sampling, probes};
 use super::query::Querier;
 use super::written::{Missing, Written, lock};
@@ -46,6 +48,8 @@ pub struct SaReader {
     policies: Vec<Policy>,
     /// What was asked for when the SA was last read whole, and what is overheard was begun with that.
     begun: Option<Wants>,
+    /// The last reading was taken from what was overheard.
+    is_heard: bool,
     /// The state of what was overheard that was no whole fabric, and how often it was found so.
     refused: Option<(u64, u32)>,
     look: Look,
@@ -96,6 +100,7 @@ impl SaReader {
             on_difference,
             policies: Vec::new(),
             begun: None,
+            is_heard: false,
             refused: None,
             look: Look::default(),
         }
@@ -128,6 +133,7 @@ impl SaReader {
     /// one table each, forwarding and SL2VL tables switch by switch: an SA tells nobody which of them
     /// changed. Errors: as [`super::read`].
     pub fn read(&mut self, wants: &Wants) -> Result<Reading, SaReadError> {
+        self.is_heard = false;
         let from_sa = match self.ask.overheard() {
             Some(written) => self.overheard(&written, wants)?,
             None => super::read(&mut *self.ask, wants)?,
@@ -167,12 +173,15 @@ impl SaReader {
 
     /// Sampled paths that the SA answers otherwise than a snapshot of these parts. They are chosen
     /// so that the policies that were compared before are told from this one; another seed gives
-    /// others. Errors: as [`compare_paths`].
+    /// others. Where `when` says that only the fabric is another, and its change was heard, as many as the SM
+    /// answers at once: one that writes tables or computes routes lets everybody wait for seconds. Errors: as
+    /// [`compare_paths`].
     pub fn compare_paths(
         &mut self,
         parts: &FabricState,
         snapshot: &Snapshot,
         seed: u64,
+        when: When,
     ) -> Result<Vec<Difference>, SaReadError> {
         let sampling = Sampling {
             pairs: self.samples,
@@ -188,7 +197,11 @@ impl SaReader {
             let excess = self.policies.len().saturating_sub(POLICIES);
             self.policies.drain(..excess);
         }
-        let differences = compare_paths(&mut *self.ask, &parts.subnet, snapshot, &probes)?;
+        let compare = match self.is_heard && when == When::Changed {
+            true => compare_in_time,
+            false => compare_paths,
+        };
+        let differences = compare(&mut *self.ask, &parts.subnet, snapshot, &probes)?;
         if !differences.is_empty() {
             self.distrust();
         }
@@ -229,7 +242,7 @@ impl SaReader {
         let fabric = match SaFabric::from_records(records, self.ask.whom()) {
             Ok(fabric) => fabric,
             Err(incomplete) => {
-                if self.is_at_rest(version) {
+                if self.is_at_rest(version, SILENT_READINGS) {
                     return self.begin(written, wants);
                 }
                 return Err(incomplete.into());
@@ -238,6 +251,7 @@ impl SaReader {
         let is_news = self.last.as_ref().is_none_or(|last| **last != fabric);
         if is_news || self.look.agrees(&mut *self.ask, written)? {
             lock(written).counted(|counts| counts.taken += 1);
+            self.is_heard = true;
             return Ok(fabric);
         }
         lock(written).counted(|counts| counts.differences += 1);
@@ -247,13 +261,13 @@ impl SaReader {
         Ok(self.begin(written, wants)?.with_notes(vec![note]))
     }
 
-    /// Whether nothing was heard for some readings of what is no whole fabric: then no sweep is under way
+    /// Whether nothing was heard for so many readings of what is no whole fabric: then no sweep is under way
     /// that would make it whole.
-    fn is_at_rest(&mut self, version: u64) -> bool {
+    fn is_at_rest(&mut self, version: u64, readings: u32) -> bool {
         let before = self.refused.filter(|(known, _)| *known == version);
         let times = before.map_or(0, |(_, times)| times) + 1;
         self.refused = Some((version, times));
-        times > SILENT_READINGS
+        times > readings
     }
 
     /// Reads everything from the SA, and goes on from there with what is heard. Errors: as
@@ -277,9 +291,20 @@ impl SaReader {
         Ok(fabric)
     }
 
-    /// Reads what single nodes lack, as sparingly as everything. Errors: as [`super::read`].
+    /// Reads what single nodes lack, as sparingly as everything, once nothing more is heard. Errors: as
+    /// [`super::read`].
     fn fill(&mut self, written: &Mutex<Written>) -> Result<(), SaReadError> {
-        let missing = lock(written).missing();
+        let (missing, version) = {
+            let written = lock(written);
+            (written.missing(), written.version())
+        };
+        if missing.is_empty() {
+            return Ok(());
+        }
+        if !self.is_at_rest(version, SILENT_LOOKS) {
+            let ends: BTreeSet<u16> = missing.iter().map(|it| it.lid()).collect();
+            return Err(SaReadError::UnderWay { ends: ends.len() });
+        }
         let mut querier = Querier::sparing(&mut *self.ask);
         for what in missing {
             match what {
@@ -305,6 +330,9 @@ impl SaReader {
 /// Readings of a fabric that is not whole, and of which nothing more is heard, before the SA is asked. The
 /// daemon makes so many in some four seconds, in which an SM that computes routes is silent.
 const SILENT_READINGS: u32 = 4;
+
+/// The same before the SA is asked for what single nodes lack.
+const SILENT_LOOKS: u32 = 1;
 
 impl core::fmt::Debug for SaReader {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

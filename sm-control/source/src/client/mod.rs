@@ -19,10 +19,12 @@
 //! itself, [`AskError::Gone`] needs the way to be opened anew. [`AskError::NoSm`] is the first
 //! sweep that has not come yet.
 
+mod hurried;
 mod reopening;
 mod transport;
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use sa_port::umad::UmadClient;
 use sa_port::{
@@ -34,6 +36,7 @@ use thiserror::Error;
 
 use crate::written::Written;
 
+pub(crate) use self::hurried::Hurried;
 pub use self::reopening::Reopening;
 pub use self::transport::{RETRIES, SaSource, SaTransport, TIMEOUT_MS, TransportError};
 
@@ -48,6 +51,17 @@ pub trait Ask: Send {
     /// The transaction is this trait's user's, unique among its own requests; whoever implements
     /// it may replace it on the way. Errors: [`AskError`].
     fn ask(&mut self, request: &[u8; MAD_SIZE]) -> Result<Vec<u8>, AskError>;
+
+    /// The same for somebody who cannot wait: after `patience` nobody has answered. Ways that are not
+    /// overheard need not tell the two apart: all who hurry ask one that is.
+    fn ask_within(
+        &mut self,
+        request: &[u8; MAD_SIZE],
+        patience: Duration,
+    ) -> Result<Vec<u8>, AskError> {
+        let _ = patience;
+        self.ask(request)
+    }
 
     /// The LID that requests come from, where it is known. An SA judges by it what it may show, so a
     /// comparison asks the snapshot as this port.

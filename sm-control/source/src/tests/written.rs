@@ -4,6 +4,7 @@ use core::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use sa_compiler::pipeline::Stamp;
 use sa_fabric::sa_records::{Records, SaFabric};
 use sa_wire::Lid;
 use sa_wire::records::NodeRecord;
@@ -13,7 +14,9 @@ use zerocopy::IntoBytes;
 use super::fake::{Fake, Site};
 use crate::written::sweep::Sweep;
 use crate::written::{Missing, Standing, Word, Written};
-use crate::{Ask, AskError, OnDifference, Reading, SaReader, Wants, read};
+use crate::{
+    Ask, AskError, OnDifference, Reading, SaReadError, SaReader, Wants, When, compile_from_sa, read,
+};
 
 const LINEAR_TABLE: u16 = 0x19;
 const SWITCH_INFO: u16 = 0x12;
@@ -150,8 +153,11 @@ fn a_node_that_no_cable_leads_to_is_forgotten_and_found_again() {
     }
     written.hear(&sweep.discovery(&without, sm).0, 0);
     assert_same(&written.records().unwrap(), &without);
-    let words = sweep.whole(&records, sm);
-    written.hear(&words, 0);
+    // Somebody looks after each word: what the SM has only begun to find out is not forgotten.
+    for word in sweep.whole(&records, sm) {
+        written.hear(&[word], 0);
+        assert!(written.records().is_some(), "{:?}", written.standing());
+    }
     assert_same(&written.records().unwrap(), &records);
 }
 
@@ -474,4 +480,122 @@ fn a_fabric_that_stays_incomplete_is_read_and_one_under_way_is_not() {
         silent += 1;
     }
     assert_eq!((silent, written.lock().unwrap().counts().asked), (4, 2));
+}
+
+/// An SA that is overheard, and answers nothing to whoever cannot wait.
+struct Busy(Overheard);
+
+impl Ask for Busy {
+    fn ask(&mut self, request: &[u8; MAD_SIZE]) -> Result<Vec<u8>, AskError> {
+        self.0.ask(request)
+    }
+
+    fn ask_within(&mut self, _: &[u8; MAD_SIZE], _: Duration) -> Result<Vec<u8>, AskError> {
+        Err(AskError::Unanswered("it computes routes".to_owned()))
+    }
+
+    fn lid(&self) -> Option<Lid> {
+        self.0.lid()
+    }
+
+    fn whom(&self) -> String {
+        self.0.whom()
+    }
+
+    fn overheard(&self) -> Option<Arc<Mutex<Written>>> {
+        self.0.overheard()
+    }
+}
+
+#[test]
+fn a_host_that_the_sm_has_just_found_is_waited_for() {
+    let compiled = Site::tree().compiled();
+    let (records, sm) = tree();
+    let written = Arc::new(Mutex::new(Written::new()));
+    let asked = Arc::new(Mutex::new(0));
+    let ask = Overheard {
+        sa: Fake::of(&compiled),
+        written: Arc::clone(&written),
+        asked: Arc::clone(&asked),
+    };
+    let mut source = SaReader::new(Box::new(ask), 0, OnDifference::Refuse);
+    // The key: P_Key tables are read, so they must be known of whoever is new.
+    let wants = Wants {
+        sa_key: 1,
+        ..Wants::default()
+    };
+    let hear = |words: &[Word]| {
+        written.lock().unwrap().hear(words, 0);
+    };
+    let mut sweep = Sweep::default();
+    hear(&sweep.discovery(&records, sm).0);
+    let reading = source.read(&wants).unwrap();
+    source.accept(Arc::clone(reading.from_sa()));
+    // A host is gone, and comes again under another GUID.
+    let (words, found) = sweep.discovery(&renamed(&records), sm);
+    hear(&words);
+    let before = *asked.lock().unwrap();
+    let error = source.read(&wants).unwrap_err();
+    assert!(
+        matches!(error, SaReadError::UnderWay { ends: 1 }),
+        "{error}"
+    );
+    hear(&sweep.tables(&renamed(&records), &found));
+    source.read(&wants).unwrap();
+    assert_eq!(*asked.lock().unwrap(), before);
+}
+
+/// The same with another host in place of one.
+fn renamed(records: &Records) -> Records {
+    let mut records = records.clone();
+    let sm = records.ports.iter().map(|port| port.sm_lid).next();
+    let mut hosts = records.nodes.iter_mut();
+    let host = hosts.find(|node| node.node_type == 1 && Some(node.lid) != sm);
+    let host = host.unwrap();
+    host.node_guid = 0x77.into();
+    host.port_guid = 0x78.into();
+    records
+}
+
+#[test]
+fn a_change_that_was_heard_waits_for_nobody_and_another_policy_does() {
+    let site = Site::tree();
+    let compiled = site.compiled();
+    let (records, sm) = tree();
+    let written = Arc::new(Mutex::new(Written::new()));
+    let asked = Arc::new(Mutex::new(0));
+    let ask = Busy(Overheard {
+        sa: Fake::of(&compiled),
+        written: Arc::clone(&written),
+        asked: Arc::clone(&asked),
+    });
+    let mut source = SaReader::new(Box::new(ask), 64, OnDifference::Refuse);
+    let inputs = site.without_fabric();
+    let mut compile = |when| {
+        let before = *asked.lock().unwrap();
+        let compared = compile_from_sa(&inputs, &mut source, when, Stamp::default(), None);
+        if let Ok(Some(compared)) = &compared {
+            source.accept(Arc::clone(
+                compared.compiled.parts.from_sa.as_ref().unwrap(),
+            ));
+        }
+        (compared, *asked.lock().unwrap() - before)
+    };
+    let mut sweep = Sweep::default();
+    written
+        .lock()
+        .unwrap()
+        .hear(&sweep.discovery(&records, sm).0, 0);
+    let (first, _) = compile(When::Changed);
+    first.unwrap().unwrap().publishable().unwrap();
+    // Nothing new, and the look at tables gets no answer: that is no difference.
+    assert!(matches!(compile(When::Changed), (Ok(None), 0)));
+    let after = cut(&records);
+    written.lock().unwrap().hear(&sweep.whole(&after, sm), 0);
+    let (changed, questions) = compile(When::Changed);
+    changed.unwrap().unwrap().publishable().unwrap();
+    assert_eq!(questions, 0, "it was not waited for");
+    // Files may be others: all samples are asked, and the SA knows nothing of the cable that went.
+    let (_, questions) = compile(When::Always);
+    assert!(questions >= 64, "{questions}");
 }

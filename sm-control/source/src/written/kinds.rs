@@ -24,3 +24,12 @@ pub enum Missing {
     /// P_Key tables of an end port; of a switch its port 0.
     PKeys(u16),
 }
+
+impl Missing {
+    /// Of whom.
+    pub const fn lid(self) -> u16 {
+        match self {
+            Self::Lft(lid) | Self::SlToVl(lid) | Self::PKeys(lid) => lid,
+        }
+    }
+}

@@ -74,12 +74,13 @@ fn fill(
     }
 }
 
-/// Drops nodes that no cable leads to from `sm`.
+/// Drops nodes that no cable leads to from `sm`. A port of which nothing was heard yet may be up: the SM is
+/// still finding out, and says next what is behind it.
 pub(super) fn forget_unreachable(nodes: &mut BTreeMap<NodeGuid, Node>, sm: NodeGuid) {
     let mut reached = BTreeSet::from([sm]);
     let mut next = vec![sm];
     while let Some(guid) = next.pop() {
-        for (_, (peer, _)) in cables(nodes, guid) {
+        for (_, (peer, _)) in cables(nodes, guid, |node, port| !node.is_down(port)) {
             if reached.insert(peer) {
                 next.push(peer);
             }
@@ -90,15 +91,19 @@ pub(super) fn forget_unreachable(nodes: &mut BTreeMap<NodeGuid, Node>, sm: NodeG
     }
 }
 
-/// Cables of a node, by its ports: those of which both ends say so and have a link.
-fn cables(nodes: &BTreeMap<NodeGuid, Node>, guid: NodeGuid) -> Vec<(u8, (NodeGuid, u8))> {
+/// Cables of a node, by its ports: those of which both ends say so, and are such ports.
+fn cables(
+    nodes: &BTreeMap<NodeGuid, Node>,
+    guid: NodeGuid,
+    counts: fn(&Node, u8) -> bool,
+) -> Vec<(u8, (NodeGuid, u8))> {
     let Some(node) = nodes.get(&guid) else {
         return Vec::new();
     };
     let is_whole = |(port, (peer, peer_port)): &(u8, (NodeGuid, u8))| {
         let far = nodes.get(peer);
-        let is_up = node.is_up(*port) && far.is_some_and(|far| far.is_up(*peer_port));
-        is_up && far.and_then(|far| far.peers.get(peer_port)) == Some(&(guid, *port))
+        let both = counts(node, *port) && far.is_some_and(|far| counts(far, *peer_port));
+        both && far.and_then(|far| far.peers.get(peer_port)) == Some(&(guid, *port))
     };
     let own = node.peers.iter().map(|(port, peer)| (*port, *peer));
     own.filter(is_whole).collect()
@@ -113,7 +118,7 @@ pub(super) fn records_of(nodes: &BTreeMap<NodeGuid, Node>, read: Read) -> Record
     };
     for (guid, node) in nodes {
         node.put_together(read, &mut records);
-        for (port, (peer, peer_port)) in cables(nodes, *guid) {
+        for (port, (peer, peer_port)) in cables(nodes, *guid, Node::is_up) {
             let lid = |node: &Node, port: u8| {
                 let end = if node.is_switch() { 0 } else { port };
                 node.lid(end).unwrap_or(0)

@@ -48,6 +48,14 @@ impl SocketAsk {
 
 impl Ask for SocketAsk {
     fn ask(&mut self, request: &[u8; MAD_SIZE]) -> Result<Vec<u8>, AskError> {
+        self.ask_within(request, PATIENCE)
+    }
+
+    fn ask_within(
+        &mut self,
+        request: &[u8; MAD_SIZE],
+        patience: Duration,
+    ) -> Result<Vec<u8>, AskError> {
         if !self.is_here() {
             return self.wire.ask(request);
         }
@@ -59,7 +67,7 @@ impl Ask for SocketAsk {
             let what = "OpenSM is away, or runs without the preload library";
             return Err(AskError::Gone(what.to_owned()));
         }
-        self.link.ask_and_wait(&slot, PATIENCE).ok_or_else(|| {
+        self.link.ask_and_wait(&slot, patience).ok_or_else(|| {
             let what = "OpenSM does not answer; is it the master, and done with its first sweep?";
             AskError::Unanswered(what.to_owned())
         })

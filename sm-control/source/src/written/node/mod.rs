@@ -85,8 +85,17 @@ impl Node {
 
     /// Whether a port has a link.
     pub(super) fn is_up(&self, port: u8) -> bool {
-        let state = |it: &Heard<PortInfoRecord>| it.value.speed_supported_and_state & 0xf;
-        self.ports.get(&port).is_some_and(|port| state(port) > DOWN)
+        self.state(port).is_some_and(|state| state > DOWN)
+    }
+
+    /// Whether it was told to have none.
+    pub(super) fn is_down(&self, port: u8) -> bool {
+        self.state(port) == Some(DOWN)
+    }
+
+    fn state(&self, port: u8) -> Option<u8> {
+        let port = &self.ports.get(&port)?.value;
+        Some(port.speed_supported_and_state & 0xf)
     }
 
     /// Its forwarding table up to LinearFDBTop; none where not all of it is known.
