@@ -8,7 +8,7 @@
 //! Nothing here opens a port, reads a clock or starts a thread. The caller tells the time as a `Duration` since any
 //! beginning that stays the same, takes SMPs to send, and hands in what was received. The same calls give the same SMPs.
 //!
-//! What stands so far is [`model`], [`executor`], [`discovery`] and [`lids`].
+//! What stands so far is [`model`], [`executor`], [`discovery`], [`lids`] and [`wanted`].
 
 #![forbid(unsafe_code)]
 
@@ -16,3 +16,4 @@ pub mod discovery;
 pub mod executor;
 pub mod lids;
 pub mod model;
+pub mod wanted;

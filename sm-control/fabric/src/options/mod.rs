@@ -8,13 +8,14 @@
 //! Sets of options: [`OpenSmOptions`] are those that something here depends on, some 30 and the
 //! `qos_*` keys; `names` lists 110 others. A
 //! line for another one is kept as [`NotUsed`], because an operator who wrote it may expect an
-//! effect. The `qos_*` keys are five sets of the same five fields (`qos`).
+//! effect; those of them that a Subnet Manager writes into ports are read apart ([`ManagerOptions`]). The `qos_*` keys are five sets of the same five fields (`qos`).
 //!
 //! Two defaults that surprise: QoS is off without a line for it, and `packet_life_time` is no
 //! packet life time of any path: that is `subnet_timeout`.
 //!
 //! Values are taken as numbers of C: `0x12` and `18` are the same, and `010` is 8.
 
+mod manager;
 mod names;
 mod qos;
 mod value;
@@ -23,6 +24,7 @@ use sa_snapshot::model::RateLimit;
 use sa_text::{Line, Position, lines};
 use sa_wire::{Guid, Lmc, Sl, SubnetPrefix};
 
+pub use self::manager::{Enforcement, ManagerOptions};
 pub use self::qos::{PortClass, QosSet, QosTables, VlArbEntry, fit_sl2vl, fit_vl_arb};
 use self::value::Value;
 use super::error::{Note, ParseError};

@@ -6,6 +6,7 @@
 
 use sa_text::{Line, Position};
 
+use super::manager::Enforcement;
 use crate::error::ParseError;
 use crate::text::{Cursor, in_range};
 
@@ -120,5 +121,16 @@ impl<'a> Value<'a> {
             .filter(|name| !name.is_empty())
             .map(str::to_owned)
             .collect())
+    }
+
+    /// The word of `part_enforce`.
+    pub(super) fn enforcement(&self) -> Result<Enforcement, ParseError> {
+        match self.text {
+            "both" => Ok(Enforcement::Both),
+            "in" => Ok(Enforcement::In),
+            "out" => Ok(Enforcement::Out),
+            "off" => Ok(Enforcement::Off),
+            _ => Err(self.start.expected("both, in, out or off")),
+        }
     }
 }

@@ -10,5 +10,8 @@
     reason = "a test that cannot go on should stop; the recordings are ours"
 )]
 
+mod hostile;
 mod lids;
+mod partitions;
+mod ports;
 mod recording;

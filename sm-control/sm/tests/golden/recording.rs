@@ -60,8 +60,14 @@ pub(crate) fn subnet(state: &str) -> Subnet {
     subnet
 }
 
+/// Subject of a line, and what is behind it.
+pub(crate) fn fields(line: &str) -> (&str, &str) {
+    let rest = line.split_once(' ').unwrap().1;
+    rest.split_once(' ').unwrap()
+}
+
 /// `GUID/PORT`.
-fn place(subnet: &Subnet, text: &str) -> PortRef {
+pub(crate) fn place(subnet: &Subnet, text: &str) -> PortRef {
     let (node, port) = text.split_once('/').unwrap();
     PortRef {
         node: subnet.by_guid(guid(node)).unwrap(),
@@ -81,13 +87,13 @@ fn number(text: &str) -> u64 {
 }
 
 /// A line: its subject and `key=value` words.
-pub(crate) struct Line<'a> {
-    pub(crate) subject: &'a str,
+struct Line<'a> {
+    subject: &'a str,
     fields: BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> Line<'a> {
-    pub(crate) fn new(line: &'a str) -> Self {
+    fn new(line: &'a str) -> Self {
         let mut words = line.split(' ').skip(1);
         let subject = words.next().unwrap();
         Self {
@@ -96,7 +102,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    pub(crate) fn text(&self, key: &str) -> &'a str {
+    fn text(&self, key: &str) -> &'a str {
         self.fields[key]
     }
 

@@ -1,0 +1,281 @@
+//! P_Key tables: of end ports, and of the switch ports that check for them.
+//!
+//! ```text
+//!  end port     0: default or `indx0`   1: a   2: (was b)   3: c     a key keeps its index, freed ones are used last
+//!  switch port  0: default              1: a   2: c                  the same keys without holes
+//! ```
+//!
+//! Applications know P_Keys by their index in the port's table, so a key that stays keeps its index, and one that comes back
+//! gets the index that it had ([`Places`]). A switch port has no such users.
+//!
+//! [`Wish`] comes of a partition file that was read to its end: one with an error has none, so tables stay as they are.
+//! Source: OpenSM `osm_pkey_mgr.c`, `osm_pkey.c`.
+
+use sa_wire::Pkey;
+use sa_wire::smp::attribute;
+
+use crate::model::attributes::Data;
+use crate::model::{Block, Tables};
+
+/// Keys that a port is to have.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// In the order in which new ones get their indices: partitions by [`Pkey::map_order`], of each the limited key before the
+    /// full one.
+    pub keys: Vec<Pkey>,
+    /// The key that is to be at index 0 (`indx0` of its partition). None: that of the default partition.
+    pub first: Option<Pkey>,
+}
+
+/// Which key had which index, also after it was taken away. Shape: index = place in the table; 0: none yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places(Vec<u16>);
+
+/// A table and what did not fit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Table {
+    /// Shape: up to the last key; 0: none.
+    pub keys: Vec<u16>,
+    /// Keys for which the table has no room.
+    pub left_out: Vec<Pkey>,
+}
+
+/// The table of an end port. `held` is what it has, from index 0 on; `room` is PartitionCap. `both`: a port may have full and
+/// limited key of one partition (`allow_both_pkeys`), so they are two keys; else one that changes keeps its place.
+pub fn end_port(held: &[u16], room: u16, wish: &Wish, both: bool, places: &mut Places) -> Table {
+    let room = usize::from(room);
+    places.learn(held, room);
+    let mut filling = Filling {
+        keys: Vec::new(),
+        room,
+        both,
+    };
+    let is_default = |key: &&Pkey| key.base() == DEFAULT_BASE;
+    let first = wish.first.filter(|first| wish.keys.contains(first));
+    let first = first.or_else(|| wish.keys.iter().rfind(is_default).copied());
+    let mut left_out = Vec::new();
+    if first.is_some_and(|first| !filling.put(0, first)) {
+        left_out.extend(first);
+    }
+    // Those with a place before those that look for one.
+    let (old, new): (Vec<Pkey>, Vec<Pkey>) = wish
+        .keys
+        .iter()
+        .filter(|key| Some(**key) != first)
+        .partition(|key| filling.find(held, **key).is_some_and(|at| at > 0));
+    for key in old.into_iter().chain(new) {
+        let kept = filling.find(held, key).filter(|at| *at > 0);
+        let had = filling.find(&places.0, key).filter(|at| *at > 0);
+        let next = places.0.len().max(1);
+        let candidates = kept.into_iter().chain(had).chain([next]).chain(1..room);
+        let mut candidates = candidates;
+        if !candidates.any(|at| filling.put(at, key)) {
+            left_out.push(key);
+        }
+        places.learn(&filling.keys, room);
+    }
+    Table {
+        keys: filling.keys,
+        left_out,
+    }
+}
+
+/// The table of a switch port with an end port behind it: the end port's keys without holes, a limited key only where the
+/// full one is not there. `None`: they do not fit into `room` (PartitionEnforcementCap), so nothing can be checked there.
+pub fn switch_port(end_port: &[u16], room: u16) -> Option<Vec<u16>> {
+    let has_full = |key: u16| end_port.contains(&(key | Pkey::FULL_BIT));
+    let counts = |key: &u16| *key != 0 && (key & Pkey::FULL_BIT != 0 || !has_full(*key));
+    let keys: Vec<u16> = end_port.iter().copied().filter(counts).collect();
+    (keys.len() <= usize::from(room)).then_some(keys)
+}
+
+/// The blocks of a table. `held`: how many entries the port is known to have; those behind the table become 0.
+/// Shape: `end_port` and `port` as in [`Block`]: 0 and its number for ports of switches, its number and 0 for others.
+pub fn blocks(keys: &[u16], held: usize, end_port: u8, port: u8) -> Vec<(Block, Data)> {
+    let entries = keys.len().max(held).div_ceil(BLOCK) * BLOCK;
+    let mut padded = keys.to_vec();
+    padded.resize(entries, 0);
+    let blocks = (0..).zip(padded.chunks(BLOCK));
+    blocks
+        .map(|(number, keys)| {
+            let mut data = [0; 64];
+            for (to, key) in data.chunks_exact_mut(2).zip(keys) {
+                to.copy_from_slice(&key.to_be_bytes());
+            }
+            (block(number, end_port, port), data)
+        })
+        .collect()
+}
+
+/// The table that a port is known to have, block after block from the first; `None` where that was not read.
+pub fn known(tables: &Tables, room: u16, end_port: u8, port: u8) -> Option<Vec<u16>> {
+    let count = u32::from(room).div_ceil(32);
+    let mut keys = Vec::new();
+    for number in 0..count {
+        let Some(data) = tables.get(block(number, end_port, port)) else {
+            break;
+        };
+        let entries = data.chunks_exact(2).map(|key| match key {
+            [high, low] => u16::from_be_bytes([*high, *low]),
+            _ => 0,
+        });
+        keys.extend(entries);
+    }
+    (!keys.is_empty() || count == 0).then_some(keys)
+}
+
+const fn block(number: u32, end_port: u8, port: u8) -> Block {
+    Block {
+        attribute: attribute::PKEY_TABLE,
+        end_port,
+        modifier: ((port as u32) << 16) | number,
+    }
+}
+
+/// A table that is being filled.
+struct Filling {
+    keys: Vec<u16>,
+    room: usize,
+    both: bool,
+}
+
+impl Filling {
+    /// False where the place is taken, or not there.
+    fn put(&mut self, at: usize, key: Pkey) -> bool {
+        if at >= self.room {
+            return false;
+        }
+        if self.keys.len() <= at {
+            self.keys.resize(at + 1, 0);
+        }
+        match self.keys.get_mut(at) {
+            Some(place) if *place == 0 => {
+                *place = key.get();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The place of a key in a table.
+    fn find(&self, table: &[u16], key: Pkey) -> Option<usize> {
+        let mask = if self.both { 0xffff } else { !Pkey::FULL_BIT };
+        let same = |other: &u16| *other != 0 && other & mask == key.get() & mask;
+        table.iter().position(same)
+    }
+}
+
+impl Places {
+    /// Index by index, the last key that was there.
+    fn learn(&mut self, table: &[u16], room: usize) {
+        let used = table
+            .iter()
+            .rposition(|key| *key != 0)
+            .map_or(0, |last| last + 1);
+        let used = used.min(room);
+        if self.0.len() < used {
+            self.0.resize(used, 0);
+        }
+        for (place, key) in self.0.iter_mut().zip(table) {
+            if *key != 0 {
+                *place = *key;
+            }
+        }
+    }
+}
+
+/// Entries of a block.
+const BLOCK: usize = 32;
+/// Of the default partition, without the bit of full members.
+const DEFAULT_BASE: u16 = 0x7fff;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(keys: &[u16]) -> Wish {
+        let keys = keys.iter().map(|key| Pkey::new(*key).unwrap());
+        Wish {
+            keys: keys.collect(),
+            first: None,
+        }
+    }
+
+    fn table(held: &[u16], room: u16, keys: &[u16]) -> Vec<u16> {
+        end_port(held, room, &wish(keys), false, &mut Places::default()).keys
+    }
+
+    #[test]
+    fn keys_keep_their_place() {
+        assert_eq!(
+            table(&[0xffff], 8, &[0x8001, 0x8002, 0xffff]),
+            [0xffff, 0x8001, 0x8002]
+        );
+        assert_eq!(
+            table(&[0xffff, 0, 0x8002], 8, &[0x8001, 0x0002, 0xffff]),
+            [0xffff, 0, 0x0002, 0x8001]
+        );
+        assert_eq!(
+            table(&[0x8001, 0xffff], 8, &[0x8001, 0xffff]),
+            [0xffff, 0, 0x8001],
+            "0 is the default's"
+        );
+    }
+
+    #[test]
+    fn a_key_that_comes_back_finds_its_place() {
+        let mut places = Places::default();
+        let mut keys = vec![0xffff];
+        for (wanted, expected) in [
+            (&[0x8001, 0x0002, 0xffff][..], &[0xffff, 0x8001, 0x0002][..]),
+            (&[0x0002, 0x8005, 0xffff], &[0xffff, 0, 0x0002, 0x8005]),
+            (&[0x8001, 0x0002, 0xffff], &[0xffff, 0x8001, 0x0002]),
+        ] {
+            keys = end_port(&keys, 32, &wish(wanted), false, &mut places).keys;
+            assert_eq!(keys, expected);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told() {
+        let mut places = Places::default();
+        let full = end_port(&[], 2, &wish(&[0x8001, 0x8002, 0xffff]), false, &mut places);
+        assert_eq!(full.keys, [0xffff, 0x8001]);
+        assert_eq!(full.left_out, [Pkey::new(0x8002).unwrap()]);
+        let freed = end_port(&full.keys, 2, &wish(&[0x8002, 0xffff]), false, &mut places);
+        assert_eq!(
+            freed.keys,
+            [0xffff, 0x8002],
+            "a full table uses freed places"
+        );
+        let none = end_port(&[], 0, &wish(&[0xffff]), false, &mut Places::default());
+        assert_eq!((none.keys.len(), none.left_out.len()), (0, 1));
+    }
+
+    #[test]
+    fn switch_ports_have_the_keys_without_holes() {
+        assert_eq!(
+            switch_port(&[0x7fff, 0, 0x0002, 0x8005], 4),
+            Some(vec![0x7fff, 0x0002, 0x8005])
+        );
+        assert_eq!(
+            switch_port(&[0xffff, 0x0002, 0x8002], 2),
+            Some(vec![0xffff, 0x8002])
+        );
+        assert_eq!(switch_port(&[0xffff, 0x8002], 1), None);
+    }
+
+    #[test]
+    fn blocks_reach_as_far_as_the_port_has_keys() {
+        let written = blocks(&[0xffff, 0x8001], 40, 0, 3);
+        assert_eq!(written.len(), 2);
+        assert_eq!((written[1].0.modifier, written[1].1), (0x3_0001, [0; 64]));
+        let mut tables = Tables::default();
+        for (block, data) in written {
+            tables.set(block, data);
+        }
+        let found = known(&tables, 64, 0, 3).unwrap();
+        assert_eq!((found.len(), &found[..3]), (64, &[0xffff, 0x8001, 0][..]));
+        assert_eq!(known(&tables, 64, 0, 4), None, "not read");
+    }
+}

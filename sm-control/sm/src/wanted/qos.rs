@@ -1,0 +1,141 @@
+//! SLtoVLMappingTable and VLArbitrationTable of a port.
+//!
+//! Tables are cut to the VLs that the port is to operate ([`super::port_info`]), not to those that it operates now: VLs that change
+//! come with the tables that fit them. The tables come from options ([`PortQos::of_options`]), from the routing engine or from a
+//! policy; here they only become what a port takes.
+//! Source: OpenSM `osm_qos.c`.
+
+use sa_fabric::options::{QosTables, VlArbEntry, fit_sl2vl, fit_vl_arb};
+use sa_wire::records::PortInfoRecord;
+use sa_wire::smp::attribute;
+use sa_wire::{DataVls, SlToVl};
+
+use crate::model::Block;
+use crate::model::attributes::Data;
+
+/// The tables of a port, cut to what it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortQos {
+    /// High-priority table. Shape: as many entries as the port has, at most 64; empty with one VL.
+    pub vlarb_high: Vec<VlArbEntry>,
+    /// Low-priority table. Shape: like the other.
+    pub vlarb_low: Vec<VlArbEntry>,
+    /// SL2VL, for all input ports alike.
+    pub sl2vl: SlToVl,
+}
+
+impl PortQos {
+    /// Tables of the options of a class of ports, for a port that is to have this PortInfo. `None`: it tells VLs that do not
+    /// exist.
+    pub fn of_options(tables: &QosTables, wanted: &PortInfoRecord) -> Option<Self> {
+        let vls = DataVls::from_code(wanted.operational_vls_and_enforcement >> 4).ok()?;
+        // A port of one VL has nothing to arbitrate.
+        let has_many = wanted.vl_cap_and_init_type >> 4 > 1;
+        let fit = |table: &[VlArbEntry], room: u8| match has_many {
+            true => fit_vl_arb(table, room.min(MOST), vls),
+            false => Vec::new(),
+        };
+        Some(Self {
+            vlarb_high: fit(&tables.vlarb_high, wanted.vl_arb_high_cap),
+            vlarb_low: fit(&tables.vlarb_low, wanted.vl_arb_low_cap),
+            sl2vl: fit_sl2vl(tables.sl2vl, vls),
+        })
+    }
+
+    /// The blocks of both arbitration tables. Shape: `end_port` and `port` as in [`super::pkeys::blocks`].
+    pub fn arbitration(&self, end_port: u8, port: u8) -> Vec<(Block, Data)> {
+        let tables = [(1, &self.vlarb_low), (3, &self.vlarb_high)];
+        let blocks = tables.into_iter().flat_map(|(first, table)| {
+            let numbered = (first..).zip(table.chunks(ENTRIES));
+            numbered.map(|(number, entries)| {
+                let mut data = [0; 64];
+                for (to, entry) in data.chunks_exact_mut(2).zip(entries) {
+                    to.copy_from_slice(&[entry.vl, entry.weight]);
+                }
+                let block = Block {
+                    attribute: attribute::VL_ARBITRATION,
+                    end_port,
+                    modifier: (number << 16) | u32::from(port),
+                };
+                (block, data)
+            })
+        });
+        blocks.collect()
+    }
+}
+
+/// The SL2VL block of a CA's or router's port.
+pub fn sl_to_vl(end_port: u8, table: SlToVl) -> (Block, Data) {
+    packed(end_port, 0, table)
+}
+
+/// The SL2VL block of a switch, from an input port to an output port.
+pub fn switch_sl_to_vl(input: u8, output: u8, table: SlToVl) -> (Block, Data) {
+    packed(0, (u32::from(input) << 8) | u32::from(output), table)
+}
+
+/// Two SLs a byte, the lower one first.
+fn packed(end_port: u8, modifier: u32, table: SlToVl) -> (Block, Data) {
+    let mut data = [0; 64];
+    for (to, pair) in data.iter_mut().zip(table.0.chunks_exact(2)) {
+        if let [even, odd] = pair {
+            *to = (even << 4) | (odd & 0xf);
+        }
+    }
+    let block = Block {
+        attribute: attribute::SL_TO_VL,
+        end_port,
+        modifier,
+    };
+    (block, data)
+}
+
+/// Entries of a block.
+const ENTRIES: usize = 32;
+/// Entries of the largest table.
+const MOST: u8 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_with_64_entries_gets_both_blocks() {
+        let entry = VlArbEntry { vl: 9, weight: 3 };
+        let tables = QosTables {
+            high_limit: 0,
+            vlarb_high: vec![entry; 64],
+            vlarb_low: vec![entry; 64],
+            sl2vl: SlToVl([9; 16]),
+        };
+        let mut wanted = PortInfoRecord {
+            vl_cap_and_init_type: 4 << 4,
+            operational_vls_and_enforcement: 4 << 4,
+            vl_arb_high_cap: 64,
+            vl_arb_low_cap: 40,
+            ..PortInfoRecord::default()
+        };
+        let qos = PortQos::of_options(&tables, &wanted).unwrap();
+        let blocks = qos.arbitration(0, 7);
+        let at: Vec<u32> = blocks.iter().map(|(block, _)| block.modifier).collect();
+        assert_eq!(at, [0x1_0007, 0x2_0007, 0x3_0007, 0x4_0007]);
+        assert_eq!(
+            blocks[1].1[14..18],
+            [1, 3, 0, 0],
+            "8 of the last block are its own"
+        );
+        assert_eq!(blocks[3].1[62..], [1, 3], "VL 9 of eight VLs");
+        assert_eq!(
+            sl_to_vl(1, qos.sl2vl).1[..9],
+            [0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0]
+        );
+        wanted.vl_cap_and_init_type = 1 << 4;
+        let one = PortQos::of_options(&tables, &wanted).unwrap();
+        assert!(
+            one.arbitration(0, 7).is_empty(),
+            "one VL has nothing to arbitrate"
+        );
+        wanted.operational_vls_and_enforcement = 0;
+        assert_eq!(PortQos::of_options(&tables, &wanted), None);
+    }
+}

@@ -1,0 +1,37 @@
+//! SwitchInfo: how far forwarding tables reach, and how long packets live in a switch.
+
+use sa_wire::Lid;
+use sa_wire::records::SwitchInfoRecord;
+
+/// The SwitchInfo that a switch should have. `top`: the largest LID in use; none where nobody has one, which leaves it
+/// as it is. `life_time`: `packet_life_time`, of which five bits count.
+///
+/// PortStateChange is 0, which leaves it alone; [`cleared`] is how it is taken back.
+pub fn wanted(read: &SwitchInfoRecord, top: Option<Lid>, life_time: u8) -> SwitchInfoRecord {
+    SwitchInfoRecord {
+        linear_top: top.map_or(read.linear_top, |top| top.get().into()),
+        life_time_and_change: (life_time.min(MOST_LIFE_TIME) << 3)
+            | (read.life_time_and_change & OPTIMISED),
+        ..*read
+    }
+}
+
+/// The same switch with PortStateChange taken back: the bit is written as 1 for that. To be written after its ports were
+/// read, so that a change after that is seen.
+pub fn cleared(read: &SwitchInfoRecord) -> Option<SwitchInfoRecord> {
+    (read.life_time_and_change & PORT_STATE_CHANGE != 0).then_some(*read)
+}
+
+/// True where something is to be written: all but PortStateChange.
+pub fn differs(read: &SwitchInfoRecord, wanted: &SwitchInfoRecord) -> bool {
+    let without = |info: &SwitchInfoRecord| SwitchInfoRecord {
+        life_time_and_change: info.life_time_and_change & !PORT_STATE_CHANGE,
+        ..*info
+    };
+    without(read) != without(wanted)
+}
+
+const PORT_STATE_CHANGE: u8 = 1 << 2;
+/// OptimizedSLtoVLMappingProgramming.
+const OPTIMISED: u8 = 3;
+const MOST_LIFE_TIME: u8 = 31;
