@@ -8,7 +8,8 @@
 //! Nothing here opens a port, reads a clock or starts a thread. The caller tells the time as a `Duration` since any
 //! beginning that stays the same, takes SMPs to send, and hands in what was received. The same calls give the same SMPs.
 //!
-//! What stands so far is [`model`], [`executor`], [`discovery`], [`lids`] and [`wanted`].
+//! Rooms: [`model`], [`executor`], [`discovery`], [`lids`], [`wanted`], [`writing`], and [`sweep`], which leads from
+//! finding to writing with the caller's plan between them.
 
 #![forbid(unsafe_code)]
 
@@ -16,4 +17,6 @@ pub mod discovery;
 pub mod executor;
 pub mod lids;
 pub mod model;
+pub mod sweep;
 pub mod wanted;
+pub mod writing;

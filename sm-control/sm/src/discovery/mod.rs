@@ -36,6 +36,7 @@ use crate::model::attributes::{Data, switch_info};
 use crate::model::{Block, Finding, Node, Place, Route, Subnet};
 
 pub use self::question::Question;
+pub(crate) use self::question::device;
 
 /// What an operator may set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -191,6 +191,11 @@ impl<T> Executor<T> {
         self.waiting + self.flying.len() + self.ended.len()
     }
 
+    /// True where the device left its last request unanswered.
+    pub fn is_slow(&self, device: Device) -> bool {
+        self.lanes.get(&device).is_some_and(|lane| lane.is_slow)
+    }
+
     /// How many requests may be under way now, in all.
     pub const fn window(&self) -> u32 {
         self.window.size()

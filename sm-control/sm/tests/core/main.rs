@@ -14,4 +14,6 @@ mod discovery;
 mod faults;
 mod golden;
 mod hostile;
+mod plan;
 mod rig;
+mod sweep;

@@ -1,0 +1,127 @@
+//! What a node must be sent, in stages: those of a later stage wait for the answers to those before.
+
+use std::collections::VecDeque;
+
+use sa_fabric::{NodeIx, PortRef};
+use sa_wire::records::SwitchInfoRecord;
+use sa_wire::smp::attribute;
+
+use super::set::{Key, Kind, Memory, Set};
+use super::wanted::{STATE_CHANGE, Wanted, settable, without_change};
+use crate::model::attributes::{Data, port_info_data, switch_info_data};
+use crate::model::{Block, Node, Subnet};
+
+/// Before tables, tables, what needs them, and last what holds the M_Key: Sets under way carry the old one.
+pub(super) type Stages = [VecDeque<Set>; 4];
+
+/// All Sets that a node needs, and whether a table that packets need cannot be had of it.
+pub(super) fn of_node(
+    subnet: &Subnet,
+    node: NodeIx,
+    wanted: &Wanted,
+    memory: &Memory,
+) -> (Stages, bool) {
+    let mut stages = Stages::default();
+    let Some(found) = subnet.node(node) else {
+        return (stages, false);
+    };
+    let mut is_held = false;
+    let [before, tables, after, last] = &mut stages;
+    of_switch(found, node, wanted, memory, before, after);
+    for (block, data) in wanted.tables.get(&node).into_iter().flatten() {
+        let holds = found.tables.get(*block);
+        let key = key(found, block.end_port, block.attribute, block.modifier);
+        if holds == Some(data) {
+            continue;
+        }
+        if memory.is_in_vain(&key, data, holds) {
+            is_held |= NEEDED.contains(&block.attribute);
+        } else {
+            tables.push_back(of_table(node, *block, data));
+        }
+    }
+    let ports = wanted.ports.range(
+        PortRef { node, port: 0 }..=PortRef {
+            node,
+            port: u8::MAX,
+        },
+    );
+    for (at, info) in ports {
+        let data = port_info_data(&settable(info));
+        let holds = found.port(at.port).and_then(|port| port.info);
+        let holds = holds.map(|info| port_info_data(&settable(&info)));
+        let key = key(found, at.port, attribute::PORT_INFO, u32::from(at.port));
+        if holds.is_none() || holds == Some(data) || memory.is_in_vain(&key, &data, holds.as_ref())
+        {
+            continue;
+        }
+        let holds_key = found.end_port(at.port) == at.port;
+        let stage = if holds_key { &mut *last } else { &mut *after };
+        stage.push_back(Set {
+            at: *at,
+            kind: Kind::Port,
+            data,
+        });
+    }
+    (stages, is_held)
+}
+
+/// LinearFDBTop goes down before the blocks above it are rewritten and up after those below are there, so that no entry
+/// shows that was not meant. PortStateChange is cleared first: what changes from now on is seen by the next sweep.
+fn of_switch(
+    found: &Node,
+    node: NodeIx,
+    wanted: &Wanted,
+    memory: &Memory,
+    before: &mut VecDeque<Set>,
+    after: &mut VecDeque<Set>,
+) {
+    let Some(info) = found.switch_info else {
+        return;
+    };
+    let wanted = wanted.switches.get(&node).unwrap_or(&info);
+    let low = SwitchInfoRecord {
+        linear_top: info.linear_top.get().min(wanted.linear_top.get()).into(),
+        ..info
+    };
+    let set = |info: &SwitchInfoRecord| Set {
+        at: PortRef { node, port: 0 },
+        kind: Kind::Switch,
+        data: switch_info_data(info),
+    };
+    if info.life_time_and_change & STATE_CHANGE != 0 || low != info {
+        before.push_back(set(&low));
+    }
+    let (holds, wanted) = (
+        switch_info_data(&without_change(&low)),
+        without_change(wanted),
+    );
+    let data = switch_info_data(&wanted);
+    let key = key(found, 0, attribute::SWITCH_INFO, 0);
+    if holds != data && !memory.is_in_vain(&key, &data, Some(&holds)) {
+        after.push_back(set(&wanted));
+    }
+}
+
+const fn of_table(node: NodeIx, block: Block, data: &Data) -> Set {
+    Set {
+        at: PortRef {
+            node,
+            port: block.end_port,
+        },
+        kind: Kind::Table(block),
+        data: *data,
+    }
+}
+
+/// What [`Memory`] knows a Set by.
+pub(super) fn key(node: &Node, port: u8, attribute: u16, modifier: u32) -> Key {
+    (node.guid(), port, attribute, modifier)
+}
+
+/// Tables without which packets go astray, deadlock, or leave their partition.
+pub(super) const NEEDED: [u16; 3] = [
+    attribute::LINEAR_TABLE,
+    attribute::SL_TO_VL,
+    attribute::PKEY_TABLE,
+];

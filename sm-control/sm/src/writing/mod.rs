@@ -1,0 +1,322 @@
+//! What has to be sent so that the subnet holds what it should, and in which order.
+//!
+//! ```text
+//!  of each node, one stage after the other           then, when all nodes that answer are through: links
+//!  PortStateChange, LinearFDBTop down ─> tables ─> LinearFDBTop up, PortInfo of ports ─> PortInfo of port 0 ─┐
+//!                                                             each link:  Armed at both ends ─> Active <─────┘
+//! ```
+//!
+//! Only what differs from what the node last acknowledged is sent, so a second sweep over a subnet that did not change
+//! sends nothing. Nodes go through their stages at their own pace; no packet of data can pass a link that is not up.
+//! Links come up when every node holds all that it should. A node that is slow or mute is not waited for: its own links
+//! stay down until it is through, so no packet reaches its tables, and all others come up. A node that did not take a
+//! table that packets need (forwarding, SL to VL, P_Keys) keeps its links down too.
+//!
+//! A Set that is refused is a [`Finding`] and is not sent again while the value wanted stays the same ([`Memory`]); so is a
+//! field that a device does not keep.
+//!
+//! Not here: the order of changed routes on links that are Active already (old and new tables mix until all are
+//! answered), and links that have to be bounced for another MTU.
+
+mod difference;
+mod links;
+mod set;
+mod wanted;
+
+use std::collections::{BTreeSet, VecDeque};
+
+use sa_fabric::{NodeIx, PortRef};
+use sa_wire::smp::attribute;
+
+use self::difference::Stages;
+use self::set::Kind;
+use crate::executor::{Outcome, Request};
+use crate::model::attributes::{Data, port_info, port_info_data, switch_info, switch_info_data};
+use crate::model::{Finding, Place, PortState, Subnet};
+
+pub use self::set::{Memory, Set};
+pub use self::wanted::Wanted;
+
+/// The writing of one sweep.
+#[derive(Debug)]
+pub struct Writing {
+    /// Shape: as the nodes of the subnet.
+    nodes: Vec<Progress>,
+    queue: VecDeque<Set>,
+    /// Nodes that do not hold all that they should yet.
+    unfinished: BTreeSet<NodeIx>,
+    /// Links that are not up, and wait for their nodes.
+    links: Vec<(PortRef, PortRef)>,
+    is_open: bool,
+    memory: Memory,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    stages: Stages,
+    stage: usize,
+    /// Sets under way.
+    open: usize,
+    /// A table that packets need is missing: its links stay down.
+    is_held: bool,
+}
+
+impl Writing {
+    /// All that differs. `memory` is that of the sweep before.
+    pub fn new(subnet: &Subnet, wanted: &Wanted, memory: Memory) -> Self {
+        let progress = |(node, _)| {
+            let (stages, is_held) = difference::of_node(subnet, node, wanted, &memory);
+            Progress {
+                stages,
+                is_held,
+                ..Progress::default()
+            }
+        };
+        let nodes = subnet.places().map(progress);
+        let mut writing = Self {
+            nodes: nodes.collect(),
+            queue: VecDeque::new(),
+            unfinished: subnet.places().map(|(node, _)| node).collect(),
+            links: links::to_bring_up(subnet),
+            is_open: false,
+            memory,
+        };
+        for (node, _) in subnet.places() {
+            writing.go_on(node);
+        }
+        writing
+    }
+
+    /// The next Set, for the executor. `is_slow` says which nodes leave requests unanswered now. `None`: answers have to
+    /// come first, or all is done, if no Set is without its outcome.
+    pub fn next_set(
+        &mut self,
+        subnet: &Subnet,
+        is_slow: impl Fn(NodeIx) -> bool,
+    ) -> Option<(Request, Set)> {
+        if !self.is_open && self.unfinished.iter().all(|node| is_slow(*node)) {
+            self.is_open = true;
+            self.release_links(subnet);
+        }
+        while let Some(set) = self.queue.pop_front() {
+            if let Some(request) = set.request(subnet) {
+                return Some((request, set));
+            }
+            // No way to it: it was never found, so it is not counted as under way for longer.
+            self.ended(&set, subnet);
+        }
+        None
+    }
+
+    /// What came of a Set. The model then has what the node holds.
+    pub fn answered(&mut self, set: &Set, outcome: Outcome, subnet: &mut Subnet) {
+        let (attribute, modifier) = set.attribute(subnet);
+        let place = place(subnet, set.at);
+        match outcome {
+            Outcome::Answered(data) => self.holds(set, &data, subnet),
+            Outcome::Refused(status) => {
+                if let Kind::State(state) = set.kind {
+                    self.queue.push_back(Set {
+                        kind: Kind::Look(state),
+                        ..set.clone()
+                    });
+                    return;
+                }
+                self.missed(set, subnet, true);
+                subnet.note(Finding::Refused {
+                    place,
+                    attribute,
+                    modifier,
+                    status: status.get(),
+                });
+            }
+            Outcome::Mute => {
+                self.missed(set, subnet, false);
+                subnet.note(Finding::Mute {
+                    place,
+                    attribute,
+                    modifier,
+                });
+            }
+        }
+        self.ended(set, subnet);
+    }
+
+    /// What later sweeps need.
+    pub fn into_memory(self) -> Memory {
+        self.memory
+    }
+
+    /// Puts the next Sets of a node in the queue, when all those before are answered.
+    fn go_on(&mut self, node: NodeIx) {
+        let Some(progress) = self.nodes.get_mut(node.get()) else {
+            return;
+        };
+        while progress.open == 0 {
+            let Some(stage) = progress.stages.get_mut(progress.stage) else {
+                self.unfinished.remove(&node);
+                return;
+            };
+            progress.stage += 1;
+            progress.open = stage.len();
+            self.queue.append(stage);
+        }
+    }
+
+    fn ended(&mut self, set: &Set, subnet: &Subnet) {
+        if matches!(set.kind, Kind::State(_) | Kind::Look(_)) {
+            return;
+        }
+        if let Some(progress) = self.nodes.get_mut(set.at.node.get()) {
+            progress.open = progress.open.saturating_sub(1);
+        }
+        self.go_on(set.at.node);
+        // A slow node is through after all.
+        if self.is_open && !self.unfinished.contains(&set.at.node) {
+            self.release_links(subnet);
+        }
+    }
+
+    /// A node whose links may come up.
+    fn is_ready(&self, at: PortRef) -> bool {
+        let progress = self.nodes.get(at.node.get());
+        progress.is_some_and(|it| !it.is_held) && !self.unfinished.contains(&at.node)
+    }
+
+    /// A Set was not done. What the node holds is known still where it said that it refuses.
+    fn missed(&mut self, set: &Set, subnet: &mut Subnet, is_refused: bool) {
+        let needed = match set.kind {
+            Kind::Switch | Kind::State(_) | Kind::Look(_) => false,
+            Kind::Port => !is_refused,
+            Kind::Table(block) => difference::NEEDED.contains(&block.attribute),
+        };
+        if let Some(progress) = self.nodes.get_mut(set.at.node.get()) {
+            progress.is_held |= needed;
+        }
+        if is_refused && let Some(key) = key(set, subnet) {
+            self.memory.note(key, set.data, None);
+        }
+        if let (Kind::Table(block), false) = (set.kind, is_refused)
+            && let Some(node) = subnet.node_mut(set.at.node)
+        {
+            node.tables.forget(block);
+        }
+    }
+
+    /// It answered a Set with something else. Fields that a port does not have are no harm; tables are.
+    fn not_kept(&mut self, set: &Set, subnet: &mut Subnet) {
+        let Kind::Table(block) = set.kind else {
+            return;
+        };
+        if let Some(progress) = self.nodes.get_mut(set.at.node.get()) {
+            progress.is_held |= difference::NEEDED.contains(&block.attribute);
+        }
+        let place = place(subnet, set.at);
+        subnet.note(Finding::Impossible {
+            place,
+            attribute: block.attribute,
+            what: "it does not keep what is written there",
+        });
+    }
+
+    /// The node says what it holds now.
+    fn holds(&mut self, set: &Set, data: &Data, subnet: &mut Subnet) {
+        if let Some(key) = key(set, subnet) {
+            let (sent, held) = comparable(set, data);
+            match sent == held {
+                true => self.memory.forget(&key),
+                false => {
+                    self.memory.note(key, set.data, Some(held));
+                    self.not_kept(set, subnet);
+                }
+            }
+        }
+        match set.kind {
+            Kind::Switch => {
+                if let Some(node) = subnet.node_mut(set.at.node) {
+                    node.switch_info = Some(switch_info(data));
+                }
+            }
+            Kind::Table(block) => {
+                if let Some(node) = subnet.node_mut(set.at.node) {
+                    node.tables.set(block, *data);
+                }
+            }
+            Kind::Port | Kind::State(_) | Kind::Look(_) => {
+                if let Some(port) = subnet.port_mut(set.at) {
+                    port.info = Some(port_info(data));
+                }
+            }
+        }
+        match set.kind {
+            Kind::State(PortState::Armed) => self.armed(subnet, set.at),
+            Kind::Look(state) => self.looked(set.at, state, subnet),
+            _ => {}
+        }
+    }
+
+    /// After a refused state: is it so already?
+    fn looked(&mut self, at: PortRef, wanted: PortState, subnet: &mut Subnet) {
+        let state = subnet.port(at).and_then(|port| port.state());
+        if state < Some(wanted) {
+            let place = place(subnet, at);
+            return subnet.note(Finding::Impossible {
+                place,
+                attribute: attribute::PORT_INFO,
+                what: "it refuses the next state of its link",
+            });
+        }
+        if wanted == PortState::Armed {
+            self.armed(subnet, at);
+        }
+    }
+}
+
+/// What was sent and what is held, without what a Set does not write.
+fn comparable(set: &Set, data: &Data) -> (Data, Data) {
+    match set.kind {
+        Kind::Port => {
+            // ClientReregister is an order, not a field that is kept.
+            let kept = |data: &Data| {
+                let mut info = wanted::settable(&port_info(data));
+                info.subnet_timeout &= 0x7f;
+                port_info_data(&info)
+            };
+            (kept(&set.data), kept(data))
+        }
+        Kind::Switch => {
+            let kept = |data: &Data| switch_info_data(&wanted::without_change(&switch_info(data)));
+            (kept(&set.data), kept(data))
+        }
+        _ => (set.data, *data),
+    }
+}
+
+/// `None` for what is not remembered: states of links.
+fn key(set: &Set, subnet: &Subnet) -> Option<set::Key> {
+    let node = subnet.node(set.at.node)?;
+    match set.kind {
+        Kind::State(_) | Kind::Look(_) => None,
+        Kind::Switch => Some(difference::key(node, 0, attribute::SWITCH_INFO, 0)),
+        Kind::Port => Some(difference::key(
+            node,
+            set.at.port,
+            attribute::PORT_INFO,
+            u32::from(set.at.port),
+        )),
+        Kind::Table(block) => Some(difference::key(
+            node,
+            block.end_port,
+            block.attribute,
+            block.modifier,
+        )),
+    }
+}
+
+fn place(subnet: &Subnet, at: PortRef) -> Place {
+    Place {
+        route: subnet.route(at).cloned().unwrap_or_default(),
+        node: subnet.node(at.node).map(crate::model::Node::guid),
+        port: Some(at.port),
+    }
+}

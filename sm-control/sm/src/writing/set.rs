@@ -1,0 +1,110 @@
+//! One Set, and what a device made of it before.
+
+use std::collections::BTreeMap;
+
+use sa_fabric::PortRef;
+use sa_wire::Guid;
+use sa_wire::smp::attribute;
+
+use crate::executor::Request;
+use crate::model::attributes::Data;
+use crate::model::{Block, PortState, Subnet};
+
+/// A Set, or the Get that looks what a refused one has left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Set {
+    /// The port that it is about; of SwitchInfo and tables of a switch port 0.
+    pub at: PortRef,
+    pub(super) kind: Kind,
+    /// As it goes out.
+    pub(super) data: Data,
+}
+
+/// Which attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Switch,
+    Port,
+    Table(Block),
+    /// PortInfo with nothing new but the state of the link.
+    State(PortState),
+    /// Get(PortInfo) after this state was refused: devices refuse the state that they are in already, which a second
+    /// try meets when the first one's answer was lost, or a link on which data came.
+    Look(PortState),
+}
+
+impl Set {
+    /// [`attribute`] and modifier.
+    pub fn attribute(&self, subnet: &Subnet) -> (u16, u32) {
+        match self.kind {
+            Kind::Switch => (attribute::SWITCH_INFO, 0),
+            Kind::Table(block) => (block.attribute, block.modifier),
+            Kind::Port | Kind::State(_) | Kind::Look(_) => (
+                attribute::PORT_INFO,
+                speeds(subnet, self.at) | u32::from(self.at.port),
+            ),
+        }
+    }
+
+    /// `None` where no way is known. The M_Key is the one that the device has now.
+    pub(super) fn request(&self, subnet: &Subnet) -> Option<Request> {
+        let (attribute, modifier) = self.attribute(subnet);
+        let node = subnet.node(self.at.node)?;
+        let end = node.port(node.end_port(self.at.port))?;
+        Some(Request {
+            device: crate::discovery::device(self.at.node),
+            route: end.route.clone()?,
+            set: (!matches!(self.kind, Kind::Look(_))).then_some(self.data),
+            attribute,
+            modifier,
+            m_key: end.info.map_or(0, |info| info.m_key.get()),
+        })
+    }
+}
+
+/// The bit of the modifier by which an SM says that it knows extended speeds, for devices that have them: without it
+/// they would take the enabled ones away.
+fn speeds(subnet: &Subnet, at: PortRef) -> u32 {
+    let node = subnet.node(at.node);
+    let end = node.and_then(|node| node.port(node.end_port(at.port)));
+    let mask = end
+        .and_then(|port| port.info)
+        .map_or(0, |info| info.capability_mask.get());
+    match mask & sa_wire::records::PortInfoRecord::EXTENDED_SPEEDS {
+        0 => 0,
+        _ => 1 << 31,
+    }
+}
+
+/// What Sets of earlier sweeps left undone, so that they are not sent again until something changes: a device may
+/// refuse a value, or not keep a field.
+#[derive(Debug, Clone, Default)]
+pub struct Memory(BTreeMap<Key, Tried>);
+
+/// Node GUID, port, attribute, modifier.
+pub(super) type Key = (Guid, u8, u16, u32);
+
+#[derive(Debug, Clone)]
+struct Tried {
+    sent: Data,
+    /// What it held after that; `None`: it refused.
+    held: Option<Data>,
+}
+
+impl Memory {
+    /// True where exactly this was sent before, and is what the device made of it.
+    pub(super) fn is_in_vain(&self, key: &Key, sent: &Data, holds: Option<&Data>) -> bool {
+        let tried = self.0.get(key);
+        tried.is_some_and(|tried| {
+            tried.sent == *sent && tried.held.as_ref().is_none_or(|held| holds == Some(held))
+        })
+    }
+
+    pub(super) fn note(&mut self, key: Key, sent: Data, held: Option<Data>) {
+        self.0.insert(key, Tried { sent, held });
+    }
+
+    pub(super) fn forget(&mut self, key: &Key) {
+        self.0.remove(key);
+    }
+}

@@ -1,0 +1,44 @@
+//! What a subnet should hold.
+
+use std::collections::BTreeMap;
+
+use sa_fabric::{NodeIx, PortRef};
+use sa_wire::records::{PortInfoRecord, SwitchInfoRecord};
+
+use crate::model::Block;
+use crate::model::attributes::Data;
+
+/// The value of every attribute that this SM has a say in. What is not in it stays as it is.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// PortInfo as read, with the fields changed that should be others. PortState and PortPhysicalState are not
+    /// looked at: links are brought up by [`super::Writing`] itself.
+    pub ports: BTreeMap<PortRef, PortInfoRecord>,
+    /// SwitchInfo as read, with the fields changed that should be others. PortStateChange is not looked at.
+    pub switches: BTreeMap<NodeIx, SwitchInfoRecord>,
+    /// Blocks of tables.
+    pub tables: BTreeMap<NodeIx, BTreeMap<Block, Data>>,
+}
+
+/// PortInfo without what a Set does not write: states, the port it was asked by, counters.
+pub(super) fn settable(info: &PortInfoRecord) -> PortInfoRecord {
+    let mut kept = *info;
+    kept.local_port_num = 0;
+    kept.speed_supported_and_state &= 0xf0;
+    kept.physical_state_and_down_default &= 0x0f;
+    kept.m_key_violations = 0.into();
+    kept.p_key_violations = 0.into();
+    kept.q_key_violations = 0.into();
+    kept
+}
+
+/// PortStateChange in SwitchInfo: written as 1, it is cleared.
+pub(super) const STATE_CHANGE: u8 = 1 << 2;
+
+/// SwitchInfo without PortStateChange.
+pub(super) fn without_change(info: &SwitchInfoRecord) -> SwitchInfoRecord {
+    SwitchInfoRecord {
+        life_time_and_change: info.life_time_and_change & !STATE_CHANGE,
+        ..*info
+    }
+}
