@@ -20,18 +20,7 @@ use sa_snapshot::EpochId;
 use sa_text::{Location, Remark};
 use thiserror::Error;
 
-use crate::{Difference, OnDifference, Reading, SaReadError, SaReader, Wants};
-
-/// Whether to compile a fabric that has not changed.
-///
-/// Not a flag, as a caller that has noticed a newer policy file must not be told "unchanged".
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
-    /// Compile all the same: files may have changed, of which a reading says nothing.
-    Always,
-    /// An unchanged fabric is not worth it; the caller knows that its files are as they were.
-    Changed,
-}
+use crate::{Difference, OnDifference, Reading, SaReadError, SaReader, Wants, When};
 
 /// Why a running SA gives no snapshot to serve. In each case what is in service stays.
 #[derive(Debug, Error)]

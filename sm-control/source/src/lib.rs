@@ -66,8 +66,8 @@ pub use client::{
     Ask, AskError, Client, RETRIES, Reopening, SaSource, SaTransport, TIMEOUT_MS, TransportError,
     Way,
 };
-pub use compile::{Compared, SourceError, When, compile_from_sa};
-pub use options::OnDifference;
+pub use compile::{Compared, SourceError, compile_from_sa};
+pub use options::{OnDifference, When};
 pub use paths::{Difference, agrees, compare_paths};
 pub use probes::{Probe, Sampling, probes, telling};
 pub use query::next_transaction;

@@ -1,4 +1,4 @@
-//! What a configuration says of a running SA as a source, beyond how it is asked.
+//! What a configuration, and whoever has a reading done, say of a running SA as a source, beyond how it is asked.
 
 use serde::Deserialize;
 
@@ -17,4 +17,15 @@ pub enum OnDifference {
     /// It is published, with a warning: for an SM that is known to answer otherwise, as one whose
     /// bugs we do not repeat.
     Warn,
+}
+
+/// Whether to compile a fabric that has not changed.
+///
+/// Not a flag, as a caller that has noticed a newer policy file must not be told "unchanged".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// Compile all the same: files may have changed, of which a reading says nothing.
+    Always,
+    /// An unchanged fabric is not worth it; the caller knows that its files are as they were.
+    Changed,
 }

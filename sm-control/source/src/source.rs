@@ -24,13 +24,12 @@ use sa_fabric::sa_records::SaFabric;
 use sa_snapshot::Snapshot;
 use sa_text::Remark;
 
-use super::compile::When;
 use super::look::Look;
 use super::paths::{Difference, compare_in_time, compare_paths};
 use super::probes::{Sampling, probes};
 use super::query::Querier;
 use super::written::{Missing, Written, lock};
-use super::{Ask, OnDifference, SaReadError, Wants, records, sls};
+use super::{Ask, OnDifference, SaReadError, Wants, When, records, sls};
 
 /// An SA to read from, and what it told last.
 pub struct SaReader {
