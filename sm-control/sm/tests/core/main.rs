@@ -1,6 +1,6 @@
 //! The core of the Subnet Manager against simulated devices, in virtual time.
 //!
-//! `rig` carries SMPs between an executor and a simulator and counts them; `golden` reads the recordings of OpenSM
+//! `ibsim` does the same over the real simulator, in real time. `rig` carries SMPs between an executor and a simulator and counts them; `golden` reads the recordings of OpenSM
 //! (`tests/golden/sm`).
 
 #![allow(
@@ -14,6 +14,7 @@ mod discovery;
 mod faults;
 mod golden;
 mod hostile;
+mod ibsim;
 mod plan;
 mod rig;
 mod sweep;
