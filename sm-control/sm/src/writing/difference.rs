@@ -9,7 +9,7 @@ use sa_wire::smp::attribute;
 use super::set::{Key, Kind, Memory, Set};
 use super::wanted::{STATE_CHANGE, Wanted, settable, without_change};
 use crate::model::attributes::{Data, port_info_data, switch_info_data};
-use crate::model::{Block, Node, Subnet};
+use crate::model::{Block, Node, Port, PortState, Subnet};
 
 /// Before tables, tables, what needs them, and last what holds the M_Key: Sets under way carry the old one.
 pub(super) type Stages = [VecDeque<Set>; 4];
@@ -46,7 +46,9 @@ pub(super) fn of_node(
             port: u8::MAX,
         },
     );
-    for (at, info) in ports {
+    // What is written to a port without a link says nothing, as the far end is not known.
+    let is_down = |at: &PortRef| found.port(at.port).and_then(Port::state) == Some(PortState::Down);
+    for (at, info) in ports.filter(|(at, _)| !is_down(at)) {
         let data = port_info_data(&settable(info));
         let holds = found.port(at.port).and_then(|port| port.info);
         let holds = holds.map(|info| port_info_data(&settable(&info)));

@@ -15,3 +15,4 @@ mod lids;
 mod partitions;
 mod ports;
 mod recording;
+mod whole;
