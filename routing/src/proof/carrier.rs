@@ -6,32 +6,31 @@
 
 use super::graph::DependencyGraph;
 use super::hops::{Hops, LOOK_UP, NO_OUTPUT};
-use super::loads::{EMPTY, Load, Loads};
+use super::loads::{EMPTY, Load, Loads, VlPairs};
 use crate::topology::{SwitchIx, count32};
 
 /// What moves SLs over one switch.
 /// One per thread, for one LID after the other.
 pub(super) struct Carrier<'a> {
     graph: &'a DependencyGraph,
+    hops: &'a Hops,
     pub(super) loads: Loads,
     /// By place of a turn, see [`Hops::tables`].
     /// Eight bytes each, 36 turns for a switch with six cables.
-    turns: Vec<Turn>,
+    turns: Vec<u64>,
     /// By switch, and one more that stands for no switch.
     pub(super) states: Vec<State>,
+    /// Where the graph is to stay as it is: dependencies that it lacks, by turn.
+    pub(super) apart: Option<Vec<(u32, VlPairs)>>,
 }
 
-/// A turn: the number of its table, or `LOOK_UP`, in the lower 16 bits; above them a bit for each
-/// of the first loads whose dependencies here are known. One word, since memory is what counts.
+/// A turn: above 16 bits one for each of the first loads whose dependencies here are known; the lower bits are
+/// then the number of its table. One word, since memory is what counts, and 0 where nothing is known, which
+/// memory is from the start: most turns of a fabric are never looked at after a small change.
 #[derive(Clone, Copy)]
 struct Turn(u64);
 
 impl Turn {
-    /// A turn of which no dependency is known.
-    const fn unseen(table: u16) -> Self {
-        Self(table as u64)
-    }
-
     /// Number of the table, unless it does not fit or the load is new here.
     /// None asks for the slow way, which works the dependencies out and notes them.
     #[inline]
@@ -44,10 +43,11 @@ impl Turn {
         }
     }
 
-    /// The dependencies of this load are known from now on, if it is one of the first.
-    const fn note(&mut self, load: Load) {
-        if load < Self::LOADS && self.0 & 0xffff != LOOK_UP as u64 {
-            self.0 |= 1 << (16 + load);
+    /// The dependencies of this load are known from now on, if it is one of the first and the number of the
+    /// table fits.
+    const fn note(&mut self, load: Load, table: u16) {
+        if load < Self::LOADS && table != LOOK_UP {
+            self.0 |= 1 << (16 + load) | table as u64;
         }
     }
 
@@ -70,7 +70,7 @@ pub(super) struct State {
 
 impl<'a> Carrier<'a> {
     /// For a fabric of so many switches, with no SL anywhere.
-    pub(super) fn new(graph: &'a DependencyGraph, hops: &Hops, switches: usize) -> Self {
+    pub(super) fn new(graph: &'a DependencyGraph, hops: &'a Hops, switches: usize) -> Self {
         let nowhere = State {
             to: count32(switches),
             input: 0,
@@ -79,20 +79,21 @@ impl<'a> Carrier<'a> {
         };
         let mut carrier = Self {
             graph,
+            hops,
             loads: Loads::new(&graph.channels),
             turns: Vec::new(),
             states: vec![nowhere; switches + 1],
+            apart: None,
         };
-        carrier.forget(hops);
+        carrier.forget();
         carrier
     }
 
     /// Begins anew with numbers of loads.
     /// What turns know is by number of load, so they go together.
-    pub(super) fn forget(&mut self, hops: &Hops) {
+    pub(super) fn forget(&mut self) {
         self.loads = Loads::new(&self.graph.channels);
-        let tables = hops.tables().iter();
-        self.turns = tables.map(|table| Turn::unseen(*table)).collect();
+        self.turns = vec![0; self.hops.tables().len()];
     }
 
     /// Moves the SLs of a switch to the next one's cable. True when that had not had all of them.
@@ -108,7 +109,7 @@ impl<'a> Carrier<'a> {
             // The next switch ends the way: its own LID, or nothing.
             return false;
         }
-        let turn = self.turns[(input + next.output) as usize];
+        let turn = Turn(self.turns[(input + next.output) as usize]);
         let beyond = match turn.known(carried) {
             Some(table) => self.loads.beyond(&self.graph.channels, carried, table),
             None => self.turn(switch, entry),
@@ -133,10 +134,16 @@ impl<'a> Carrier<'a> {
         let table = channels.table(next.from, from.input, next.slot);
         let passed = self.loads.pass(channels, carried, table);
         let turn = from.turns + u32::from(next.slot);
-        self.graph.edges.add(turn, &passed.pairs);
+        match &mut self.apart {
+            None => self.graph.edges.add(turn, &passed.pairs),
+            Some(_) if self.graph.edges.has(turn, &passed.pairs) => {}
+            Some(apart) => apart.push((turn, passed.pairs)),
+        }
         // Behind the adding: a turn that is noted is never looked at again for this load.
-        let place = input + self.states[to as usize].output;
-        self.turns[place as usize].note(carried);
+        let place = (input + self.states[to as usize].output) as usize;
+        let mut known = Turn(self.turns[place]);
+        known.note(carried, self.hops.tables()[place]);
+        self.turns[place] = known.0;
         passed.load
     }
 }

@@ -68,6 +68,29 @@ impl Edges {
         }
     }
 
+    /// True when all of these are there.
+    pub(super) fn has(&self, turn: u32, pairs: &VlPairs) -> bool {
+        match self {
+            Self::Straight(edges) => {
+                let vls = kept(pairs);
+                get16(&edges[turn as usize]) & vls == vls
+            }
+            Self::Any(edges) => {
+                let place = turn as usize * WORDS;
+                let mut words = edges[place..place + WORDS].iter().zip(pairs);
+                words.all(|(edges, pairs)| get(edges) & pairs == *pairs)
+            }
+        }
+    }
+
+    /// The VLs that take part in any, a bit each.
+    pub(super) fn vls(&self) -> u64 {
+        match self {
+            Self::Straight(edges) => edges.iter().fold(0, |all, vls| all | get16(vls)).into(),
+            Self::Any(_) => 0xffff,
+        }
+    }
+
     /// Adds those of a turn in which these VLs are kept, a bit each. Does nothing where they may
     /// change.
     #[inline]

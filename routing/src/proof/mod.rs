@@ -64,7 +64,7 @@ use sa_wire::{Lid, SlVlMask, Vl};
 
 pub use self::graph::DependencyGraph;
 pub use self::judge::{Hosts, Judge, Loops};
-pub use self::proven::Proven;
+pub use self::proven::{Next, Proven};
 pub use self::reach::{LostPair, Reachability, reachability, reachability_surveyed};
 use crate::error::SwitchName;
 use crate::tables::Routes;

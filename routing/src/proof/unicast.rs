@@ -291,7 +291,7 @@ impl<'a> Flow<'a> {
     fn add(&mut self, lid: u16, to: SwitchIx, column: &[u8]) {
         // Loads are numbered and never dropped one by one.
         if self.carrier.loads.are_many() {
-            self.carrier.forget(self.work.hops);
+            self.carrier.forget();
             self.reset_starts();
         }
         let work = self.work;

@@ -4,6 +4,7 @@
 //! the same: a change comes down to a few entries, listed by LID because paths are judged LID by LID.
 
 use super::{Gone, Proven};
+use crate::parallel;
 use crate::proof::channels::Channels;
 use crate::tables::{Lft, NO_PATH};
 use crate::topology::{SwitchIx, count32};
@@ -34,14 +35,20 @@ impl Changed {
         if lids.any(|(lid, place)| place.is_some() && *place != was(lid)) {
             return None;
         }
-        let mut entries = Vec::new();
-        for switch in (0..count32(lft.switches())).map(SwitchIx) {
-            compare(proven, lft, places, gone, switch, &mut entries)?;
-            if entries.len() > lft.size() / ONE_OF {
-                return None;
+        let most = lft.size() / ONE_OF;
+        let parts = parallel::over_range(lft.switches(), lft.size(), |range| {
+            let mut entries = Vec::new();
+            for switch in range.map(|index| SwitchIx(count32(index))) {
+                compare(proven, lft, places, gone, switch, &mut entries)?;
+                if entries.len() > most {
+                    return None;
+                }
             }
-        }
-        Some(Self::by_lid(&entries, lft.stride()))
+            Some(entries)
+        });
+        let parts: Option<Vec<_>> = parts.into_iter().collect();
+        let entries = parts?.concat();
+        (entries.len() <= most).then(|| Self::by_lid(&entries, lft.stride()))
     }
 
     /// Sorts entries by LID, by counting.
@@ -90,20 +97,39 @@ fn compare(
         return Some(());
     }
     let (was, is) = (proven.lft.table(switch), lft.table(switch));
-    if lost.is_none() && was.get(..is.len()) == Some(is) {
-        return Some(());
-    }
-    let is_lost = |entry: u8| lost.as_ref().is_some_and(|lost| lost[usize::from(entry)]);
-    for ((lid, is), place) in (0..=u16::MAX).zip(is).zip(places) {
-        let was = was.get(usize::from(lid)).copied().unwrap_or(NO_PATH);
-        match place {
-            // At a LID's own switch only delivery counts, and that has to stay.
-            Some((to, _)) if *to == switch => (was == *is).then_some(())?,
-            Some(_) if was != *is || is_lost(*is) => entries.push((lid, switch)),
-            _ => {}
+    let pieces = is.chunks(PIECE).zip(places.chunks(PIECE));
+    for (first, (piece, places)) in (0..).step_by(PIECE).zip(pieces) {
+        let was = was.get(first..).unwrap_or_default();
+        // Nearly all are equal, and told so by many entries at a time.
+        if lost.is_none() && was.get(..piece.len()) == Some(piece) {
+            continue;
         }
+        let mut lids = (first..).zip(piece).zip(places).zip(padded(was));
+        lids.try_for_each(|(((lid, is), place), was)| {
+            let is_lost = || lost.as_ref().is_some_and(|lost| lost[usize::from(*is)]);
+            match place {
+                // At a LID's own switch only delivery counts, and that has to stay.
+                Some((to, _)) if *to == switch => (was == *is).then_some(())?,
+                Some(_) if was != *is || is_lost() => entries.push((lid16(lid), switch)),
+                _ => {}
+            }
+            Some(())
+        })?;
     }
     Some(())
+}
+
+/// Entries that are compared at once before each is looked at.
+const PIECE: usize = 64;
+
+/// A table that goes on without a path.
+fn padded(table: &[u8]) -> impl Iterator<Item = u8> + '_ {
+    table.iter().copied().chain(std::iter::repeat(NO_PATH))
+}
+
+/// A place in a table: there are fewer LIDs than 16 bits have numbers.
+fn lid16(lid: usize) -> u16 {
+    u16::try_from(lid).unwrap_or(u16::MAX)
 }
 
 /// By port: its cable is gone. None where no cable of the switch is.

@@ -21,6 +21,8 @@
 
 mod changed;
 mod fit;
+mod next;
+mod order;
 mod region;
 
 use std::fmt;
@@ -29,6 +31,8 @@ use sa_wire::Guid;
 
 use self::changed::Changed;
 use self::fit::Gone;
+pub use self::next::Next;
+use self::order::Order;
 use super::graph::DependencyGraph;
 use super::hops::Hops;
 use super::sources::Sources;
@@ -55,6 +59,8 @@ pub struct Proven {
     graph: DependencyGraph,
     sources: Sources,
     hops: Hops,
+    /// Channels before those that they wait for: what is new mostly fits in.
+    order: Order,
     /// Corrected along with the proof.
     survey: Survey,
 }
@@ -83,16 +89,15 @@ impl Judge<'_> {
             sls,
             hops: Hops::new(&graph.channels, &sources, topology.switches.len()),
             sources,
+            order: Order::from_graph(graph),
             graph: graph.copy(),
             survey: survey.clone(),
         })
     }
 
-    /// Goes on from an earlier proof: all dependencies of everybody's unicast paths, and maybe some
-    /// that are not there any more, and the survey of the tables. None where it takes a proof from
-    /// nothing: when there is more than there was, when SLs or SL2VL tables are others, and when
-    /// much has changed.
-    pub fn go_on(&self, from: &Proven) -> Option<(DependencyGraph, Survey)> {
+    /// Goes on from an earlier proof. None where it takes a proof from nothing: when there is more than there
+    /// was, when SLs or SL2VL tables are others, and when much has changed.
+    pub fn go_on<'a>(&self, from: &'a Proven) -> Option<Next<'a>> {
         let Judge {
             topology, routes, ..
         } = *self;
@@ -100,13 +105,13 @@ impl Judge<'_> {
         let gone = Gone::since(from, topology, routes, &sls)?;
         let places = places(topology, routes);
         let changed = Changed::since(from, routes.lfts(), &places, &gone)?;
-        let graph = from.graph.copy();
-        // First: a turn of a cable that is gone must not close a cycle.
-        gone.turns(&graph.channels)
-            .for_each(|turn| graph.edges.remove(turn));
-        let found = region::follow(from, &graph, routes.lfts(), &places, &gone, &changed)?;
-        let survey = from.survey.after(topology, routes, &places, found);
-        Some((graph, survey))
+        let (added, news) = region::follow(from, routes.lfts(), &places, &gone, &changed)?;
+        Some(Next {
+            survey: from.survey.after(topology, routes, &places, news),
+            from,
+            gone,
+            added,
+        })
     }
 }
 

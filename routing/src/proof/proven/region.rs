@@ -13,7 +13,7 @@ use crate::paths::survey::News;
 use crate::proof::carrier::{Carrier, State};
 use crate::proof::graph::DependencyGraph;
 use crate::proof::hops::{Hop, NO_OUTPUT};
-use crate::proof::loads::{EMPTY, Load};
+use crate::proof::loads::{EMPTY, Load, VlPairs};
 use crate::proof::sources::{CLASSES, EMPTY_SET};
 use crate::proof::unicast::Sls;
 use crate::tables::Lft;
@@ -25,19 +25,18 @@ const LIDS: usize = 64;
 /// With more switches on such ways than one of so many a full run is as quick.
 const ONE_OF: usize = 8;
 
-/// Follows the paths that changed, adds their dependencies to the graph, and gives from where the
+/// Follows the paths that changed. Gives their dependencies that were not there, by turn, and from where the
 /// LIDs are reached now. None where there are too many, and where some go in cycles.
 pub(super) fn follow(
     proven: &Proven,
-    graph: &DependencyGraph,
     lft: &Lft,
     places: &[Option<(SwitchIx, u8)>],
     gone: &Gone,
     changed: &Changed,
-) -> Option<News> {
+) -> Option<(Vec<(u32, VlPairs)>, News)> {
     let work = Work {
         proven,
-        graph,
+        graph: &proven.graph,
         lft,
         gone,
         left: AtomicUsize::new(lft.size() / ONE_OF),
@@ -55,13 +54,15 @@ pub(super) fn follow(
                 }
             }
         }
-        Some(news)
+        Some((region.carrier.apart.unwrap_or_default(), news))
     });
-    let mut all = News::default();
+    let (mut added, mut all) = (Vec::new(), News::default());
     for part in parts {
-        all.append(part?);
+        let (more, news) = part?;
+        added.extend(more);
+        all.append(news);
     }
-    Some(all)
+    Some((added, all))
 }
 
 /// What all threads share.
@@ -105,9 +106,11 @@ impl<'a> Region<'a> {
     /// A thread's own state, before the first LID.
     fn new(work: &'a Work<'a>) -> Self {
         let switches = work.graph.channels.switches();
+        let mut carrier = Carrier::new(work.graph, &work.proven.hops, switches);
+        carrier.apart = Some(Vec::new());
         let mut region = Self {
             work,
-            carrier: Carrier::new(work.graph, &work.proven.hops, switches),
+            carrier,
             starts: Vec::new(),
             is_changed: vec![0; switches],
             is_in: vec![0; switches],
@@ -135,7 +138,7 @@ impl<'a> Region<'a> {
         news: &mut News,
     ) -> Option<()> {
         if self.carrier.loads.are_many() {
-            self.carrier.forget(&self.work.proven.hops);
+            self.carrier.forget();
             self.forget_starts();
         }
         self.round += 1;

@@ -106,12 +106,17 @@ pub(super) fn check_after(parts: &FabricState, before: Option<&Arc<Proven>>) -> 
 /// sum closes a circle.
 fn go_on(parts: &FabricState, before: &Arc<Proven>) -> Option<Checked> {
     let (topology, routes) = (&parts.topology, &parts.routes);
-    let (mut graph, survey) = judge(parts, path_sls(parts)).go_on(before)?;
-    // All at once: where unicast and multicast together close nothing, unicast alone does not
-    // either.
-    graph.add_multicast(topology, &routes.worst_groups(topology));
+    let next = judge(parts, path_sls(parts)).go_on(before)?;
+    let groups = routes.worst_groups(topology);
     // What closes the circle may be gone.
-    let is_free = !graph.has_loop();
+    let is_free = (groups.is_empty() && next.is_in_order()) || {
+        let mut graph = next.graph();
+        // All at once: where unicast and multicast together close nothing, unicast alone does not
+        // either.
+        graph.add_multicast(topology, &groups);
+        !graph.has_loop()
+    };
+    let survey = next.into_survey();
     is_free.then(|| Checked {
         proof: Proof {
             credit_loop: None,
@@ -277,16 +282,18 @@ mod tests {
         send(&mut parts, [true, true, true, false]);
         let before = keep(&parts);
         assert!(go_on(&parts, &before).is_some());
+        let next = judge(&parts, path_sls(&parts)).go_on(&before).unwrap();
+        assert!(!next.graph().has_loop() && next.is_in_order());
         send(&mut parts, [false, true, true, true]);
-        let (mut graph, _) = judge(&parts, path_sls(&parts)).go_on(&before).unwrap();
-        assert!(graph.has_loop());
+        let next = judge(&parts, path_sls(&parts)).go_on(&before).unwrap();
+        assert!(next.graph().has_loop() && !next.is_in_order());
         let proof = check_after(&parts, Some(&before)).proof;
         assert_eq!((&proof.credit_loop, &proof.management_loop), (&None, &None));
         assert_eq!(proof.reachability.lost, 0);
         // And with all four there is one, which nobody must miss.
         send(&mut parts, [true; 4]);
-        (graph, _) = judge(&parts, path_sls(&parts)).go_on(&before).unwrap();
-        assert!(graph.has_loop());
+        let next = judge(&parts, path_sls(&parts)).go_on(&before).unwrap();
+        assert!(next.graph().has_loop() && !next.is_in_order());
         let proof = check_after(&parts, Some(&before)).proof;
         assert!(proof.management_loop.is_some());
     }
