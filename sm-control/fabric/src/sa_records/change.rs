@@ -14,7 +14,9 @@
 //! What no answer depends on (a state counter, a description) is told in one sentence, as the
 //! records are not equal and a new snapshot is made.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use sa_wire::records::LinearForwardingTableRecord;
 use sa_wire::{Guid, NodeType};
@@ -32,15 +34,17 @@ pub(super) fn in_words(before: &SaFabric, after: &SaFabric) -> Vec<String> {
         return Vec::new();
     }
     let (was, is) = (before.fabric(), after.fabric());
+    let (to_old, to_new) = (Matched::new(is, was), Matched::new(was, is));
     let mut words = Vec::new();
-    nodes(was, is, &mut words);
-    links(was, is, &mut words);
-    lids(was, is, &mut words);
+    nodes(&to_old, &to_new, &mut words);
+    say(&mut words, "links gone", &cables_lacking(&to_new));
+    say(&mut words, "links new", &cables_lacking(&to_old));
+    lids(&to_old, &mut words);
     if sm(was) != sm(is) {
         let name = is.sm().map_or_else(String::new, |at| is.port_name(at));
         words.push(format!("the SM runs on {name} now"));
     }
-    ports(was, is, &mut words);
+    ports(&to_old, &mut words);
     tables(before, after, &mut words);
     if before.records().pkeys != after.records().pkeys {
         words.push("P_Key tables changed".to_owned());
@@ -59,85 +63,118 @@ pub(super) fn in_words(before: &SaFabric, after: &SaFabric) -> Vec<String> {
     words
 }
 
+/// The nodes of one fabric, and which of another they are, by GUID.
+struct Matched<'a> {
+    own: &'a Fabric,
+    other: &'a Fabric,
+    /// By own node. Mostly the same index: nodes stand in the order of their LIDs.
+    nodes: Vec<Option<NodeIx>>,
+}
+
+impl<'a> Matched<'a> {
+    fn new(own: &'a Fabric, other: &'a Fabric) -> Self {
+        let by_guid = OnceCell::new();
+        let found = |guid: Guid| {
+            let all = (0..).map(NodeIx).zip(other.nodes());
+            let index = || all.map(|(ix, node)| (node.guid, ix)).collect();
+            let by_guid: &HashMap<Guid, NodeIx> = by_guid.get_or_init(index);
+            by_guid.get(&guid).copied()
+        };
+        let nodes = (0..).map(NodeIx).zip(own.nodes()).map(|(ix, node)| {
+            let same = other.nodes().get(ix.get());
+            match same.is_some_and(|other| other.guid == node.guid) {
+                true => Some(ix),
+                false => found(node.guid),
+            }
+        });
+        Self {
+            nodes: nodes.collect(),
+            own,
+            other,
+        }
+    }
+
+    /// The same node of the other fabric.
+    fn node(&self, own: NodeIx) -> Option<NodeIx> {
+        self.nodes.get(own.get()).copied().flatten()
+    }
+
+    /// The same port of the other fabric.
+    fn port(&self, own: PortRef) -> Option<PortRef> {
+        let node = self.node(own.node)?;
+        let is_there = own.port <= self.other.node(node).port_count();
+        is_there.then_some(PortRef { node, ..own })
+    }
+}
+
 /// Nodes that came and went, by type.
-fn nodes(was: &Fabric, is: &Fabric, words: &mut Vec<String>) {
-    let (old, new) = (by_guid(was), by_guid(is));
+fn nodes(to_old: &Matched<'_>, to_new: &Matched<'_>, words: &mut Vec<String>) {
     let kinds = [
         ("switches", NodeType::Switch),
         ("hosts", NodeType::Ca),
         ("routers", NodeType::Router),
     ];
+    // In the order of GUIDs, which no change moves.
+    let lacking = |matched: &Matched<'_>, wanted: NodeType| {
+        let all = (0..).map(NodeIx).zip(matched.own.nodes());
+        let of_kind = all.filter(|(_, node)| node.kind == wanted);
+        let missing = of_kind.filter(|(ix, _)| matched.node(*ix).is_none());
+        let mut missing: Vec<&Node> = missing.map(|(_, node)| node).collect();
+        missing.sort_by_key(|node| node.guid);
+        let names = missing.into_iter().map(|node| node.name().to_owned());
+        names.collect::<Vec<_>>()
+    };
     for (kind, wanted) in kinds {
-        let lacking = |from: &BTreeMap<Guid, &Node>, other: &BTreeMap<Guid, &Node>| {
-            let of_kind = from.iter().filter(|(_, node)| node.kind == wanted);
-            let missing = of_kind.filter(|(guid, _)| !other.contains_key(guid));
-            missing
-                .map(|(_, node)| node.name().to_owned())
-                .collect::<Vec<_>>()
-        };
-        say(words, &format!("{kind} gone"), &lacking(&old, &new));
-        say(words, &format!("{kind} new"), &lacking(&new, &old));
+        say(words, &format!("{kind} gone"), &lacking(to_new, wanted));
+        say(words, &format!("{kind} new"), &lacking(to_old, wanted));
     }
 }
 
-/// Nodes by a name that both readings have.
-fn by_guid(fabric: &Fabric) -> BTreeMap<Guid, &Node> {
-    let nodes = fabric.nodes().iter();
-    nodes.map(|node| (node.guid, node)).collect()
-}
-
-/// A port that stays the same while indices change.
-type PortKey = (Guid, u8);
-
-/// Cables that came and went; a cable that was moved is both.
-fn links(was: &Fabric, is: &Fabric, words: &mut Vec<String>) {
-    let (old, new) = (cables(was), cables(is));
-    let names = |fabric: &Fabric, cables: Vec<&(PortKey, PortKey)>| -> Vec<String> {
-        let nodes = by_guid(fabric);
-        let name = |(guid, port): &PortKey| {
-            let node = nodes.get(guid).map_or("", |node| node.name());
-            format!("{node} port {port}")
-        };
-        let cables = cables.into_iter();
-        cables
-            .map(|(one, other)| format!("{} to {}", name(one), name(other)))
-            .collect()
+/// Cables that the other fabric lacks, each once; one that was moved is such a cable of both.
+fn cables_lacking(matched: &Matched<'_>) -> Vec<String> {
+    let (own, other) = (matched.own, matched.other);
+    let key = |at: PortRef| (own.node(at.node).guid, at.port);
+    let is_there = |one: PortRef, far: PortRef| {
+        let (one, far) = (matched.port(one), matched.port(far));
+        one.is_some_and(|one| far.is_some() && other.port(one).peer == far)
     };
-    let gone = names(was, old.difference(&new).collect());
-    let fresh = names(is, new.difference(&old).collect());
-    say(words, "links gone", &gone);
-    say(words, "links new", &fresh);
-}
-
-/// Each cable once.
-fn cables(fabric: &Fabric) -> BTreeSet<(PortKey, PortKey)> {
-    let key = |at: PortRef| (fabric.node(at.node).guid, at.port);
-    let both = fabric.cabled().map(|(one, other)| (key(one), key(other)));
-    both.filter(|(one, other)| one <= other).collect()
+    let lacking = own.cabled().filter(|(one, far)| !is_there(*one, *far));
+    let mut lacking: Vec<_> = lacking
+        .filter(|(one, far)| key(*one) <= key(*far))
+        .collect();
+    lacking.sort_by_key(|(one, far)| (key(*one), key(*far)));
+    let names = lacking
+        .into_iter()
+        .map(|(one, far)| format!("{} to {}", own.port_name(one), own.port_name(far)));
+    names.collect()
 }
 
 /// Ports that both readings have, with another LID.
-fn lids(was: &Fabric, is: &Fabric, words: &mut Vec<String>) {
-    let old = end_ports(was);
-    let moved: Vec<String> = end_ports(is)
-        .into_iter()
-        .filter_map(|(guid, (at, now))| {
-            let (_, before) = old.get(&guid).copied()?;
-            let name = is.port_name(at);
-            (before != now).then(|| format!("{name} has LID {now}, had {before}"))
-        })
-        .collect();
-    say(words, "LIDs moved", &moved);
-}
-
-/// Ports with GUID and LID, by GUID.
-fn end_ports(fabric: &Fabric) -> BTreeMap<Guid, (PortRef, u16)> {
-    let all = all_ports(fabric);
-    let ends = all.filter_map(|at| {
+fn lids(to_old: &Matched<'_>, words: &mut Vec<String>) {
+    let (is, was) = (to_old.own, to_old.other);
+    let facts = |fabric: &Fabric, at: PortRef| {
         let port = fabric.port(at);
-        Some((port.guid?, (at, port.lid?.get())))
+        Some((port.guid?, port.lid?.get()))
+    };
+    let stays = |at: PortRef| {
+        let before = to_old.port(at).and_then(|before| facts(was, before));
+        before == facts(is, at)
+    };
+    let others = all_ports(is).filter(|at| !stays(*at));
+    let others = others.filter_map(|at| Some((facts(is, at)?, at)));
+    let mut others: Vec<((Guid, u16), PortRef)> = others.collect();
+    if others.is_empty() {
+        return;
+    }
+    others.sort_unstable();
+    // A port may be on another node now.
+    let old: HashMap<Guid, u16> = all_ports(was).filter_map(|at| facts(was, at)).collect();
+    let moved = others.into_iter().filter_map(|((guid, now), at)| {
+        let before = old.get(&guid).copied()?;
+        let name = is.port_name(at);
+        (before != now).then(|| format!("{name} has LID {now}, had {before}"))
     });
-    ends.collect()
+    say(words, "LIDs moved", &moved.collect::<Vec<_>>());
 }
 
 /// Every port of every node, port 0 included.
@@ -152,11 +189,10 @@ fn sm(fabric: &Fabric) -> Option<Guid> {
 }
 
 /// Ports that were there before, run differently, and are linked as before.
-fn ports(was: &Fabric, is: &Fabric, words: &mut Vec<String>) {
-    let key = |fabric: &Fabric, at: PortRef| (fabric.node(at.node).guid, at.port);
-    let old: BTreeMap<PortKey, PortRef> = all_ports(was).map(|at| (key(was, at), at)).collect();
+fn ports(to_old: &Matched<'_>, words: &mut Vec<String>) {
+    let (is, was) = (to_old.own, to_old.other);
     let runs_otherwise = |at: &PortRef| {
-        let before = old.get(&key(is, *at)).map(|at| was.port(*at));
+        let before = to_old.port(*at).map(|at| was.port(at));
         let now = is.port(*at);
         before.is_some_and(|before| {
             let stays = before.peer.is_some() == now.peer.is_some();
@@ -180,17 +216,19 @@ fn ports(was: &Fabric, is: &Fabric, words: &mut Vec<String>) {
 /// Switches that both readings have under one LID, by the number of entries that differ.
 fn tables(before: &SaFabric, after: &SaFabric, words: &mut Vec<String>) {
     let (old, new) = (&before.records().lfts, &after.records().lfts);
-    let owners = end_ports(after.fabric());
-    let names: BTreeMap<u16, String> = owners
-        .into_values()
-        .map(|(at, lid)| (lid, after.fabric().node(at.node).name().to_owned()))
-        .collect();
+    let is = after.fabric();
+    let names: OnceCell<HashMap<u16, &str>> = OnceCell::new();
+    let name_of = |at: PortRef| Some((is.port(at).lid?.get(), is.node(at.node).name()));
+    let named = || all_ports(is).filter_map(name_of).collect();
     let changed: Vec<String> = new
         .iter()
         .filter_map(|(lid, table)| {
-            let entries = different_entries(old.get(lid)?, table);
-            let name = names.get(lid).map_or("", String::as_str);
-            (entries > 0).then(|| format!("{name} ({entries} LIDs)"))
+            let was = old.get(lid)?;
+            // Most are shared with the reading before.
+            let is_shared = Arc::ptr_eq(was, table);
+            let entries = (!is_shared).then(|| different_entries(was, table))?;
+            let name = names.get_or_init(named).get(lid).copied();
+            (entries > 0).then(|| format!("{} ({entries} LIDs)", name.unwrap_or_default()))
         })
         .collect();
     say(words, "forwarding tables changed", &changed);
@@ -204,15 +242,16 @@ fn different_entries(
     was: &[LinearForwardingTableRecord],
     is: &[LinearForwardingTableRecord],
 ) -> usize {
-    let ports = |table: &[LinearForwardingTableRecord]| -> Vec<u8> {
-        table.iter().flat_map(|block| block.ports).collect()
+    let block = |table: &[LinearForwardingTableRecord], nth: usize| {
+        let block = table.get(nth);
+        block.map_or([u8::MAX; 64], |block| block.ports)
     };
-    let (was, is) = (ports(was), ports(is));
-    let longer = was.len().max(is.len());
-    let entry = |table: &[u8], lid: usize| table.get(lid).copied().unwrap_or(u8::MAX);
-    (0..longer)
-        .filter(|lid| entry(&was, *lid) != entry(&is, *lid))
-        .count()
+    let blocks = 0..was.len().max(is.len());
+    let pairs = blocks.map(|nth| (block(was, nth), block(is, nth)));
+    let others = pairs.filter(|(was, is)| was != is);
+    let entries =
+        |(was, is): ([u8; 64], [u8; 64])| was.iter().zip(is).filter(|(a, b)| *a != b).count();
+    others.map(entries).sum()
 }
 
 /// One sentence, where there is something to name.

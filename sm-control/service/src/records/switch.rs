@@ -45,7 +45,7 @@ fn record(view: &View<'_>, node: NodeIx) -> SwitchInfoRecord {
     if let Some(told) = told {
         return *told;
     }
-    let top = view.parts.topology.max_lid();
+    let top = view.parts.routes.lids().max_lid();
     let is_enhanced = view.node(node).enhanced_port0;
     SwitchInfoRecord {
         lid: Lid::raw(lid(view, node)).into(),
@@ -76,7 +76,7 @@ pub(super) fn linear_forwarding(
     query: &Query<'_>,
     out: &mut Out,
 ) -> ControlFlow<()> {
-    let last = view.parts.topology.max_lid() / LIDS_PER_BLOCK;
+    let last = view.parts.routes.lids().max_lid() / LIDS_PER_BLOCK;
     let block = query.wanted("block_num").map(u16::try_from);
     let blocks = match block {
         // Past the end there are no blocks, though the switch could hold more.
