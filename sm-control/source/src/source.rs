@@ -38,6 +38,8 @@ pub struct SaReader {
     /// What the snapshot in service was compiled from; none before the first. Shared with the state
     /// of that snapshot, as records of a large fabric take hundreds of megabytes.
     last: Option<Arc<SaFabric>>,
+    /// What was put together last of what was overheard, for the next to be made from; mostly the same value.
+    heard: Option<Arc<SaFabric>>,
     /// Random pairs for each comparison; 0: nothing is compared.
     samples: u32,
     /// Pairs of LIDs whose SLs may be asked for; 0: those of policy and partitions are taken.
@@ -94,6 +96,7 @@ impl SaReader {
         Self {
             ask,
             last: None,
+            heard: None,
             samples,
             sl_pairs: SL_PAIRS,
             on_difference,
@@ -135,13 +138,16 @@ impl SaReader {
         self.is_heard = false;
         let from_sa = match self.ask.overheard() {
             Some(written) => self.overheard(&written, wants)?,
-            None => super::read(&mut *self.ask, wants)?,
+            None => Arc::new(super::read(&mut *self.ask, wants)?),
         };
-        let from_sa = Arc::new(from_sa);
         Ok(match &self.last {
             // By content: all records in their order, counters and keys left out when they were
             // read.
-            Some(last) if *last == from_sa => Reading::Unchanged(Arc::clone(last)),
+            Some(last) if *last == from_sa => {
+                // One value in memory, and not two.
+                self.heard = self.heard.take().map(|_| Arc::clone(last));
+                Reading::Unchanged(Arc::clone(last))
+            }
             Some(last) => Reading::Changed {
                 changes: from_sa.changes_since(last),
                 from_sa,
@@ -226,28 +232,33 @@ impl SaReader {
         &mut self,
         written: &Mutex<Written>,
         wants: &Wants,
-    ) -> Result<SaFabric, SaReadError> {
+    ) -> Result<Arc<SaFabric>, SaReadError> {
         if self.begun != Some(*wants) {
-            return self.begin(written, wants);
+            return self.begin(written, wants).map(Arc::new);
         }
         self.fill(written)?;
         let (records, version) = {
             let mut written = lock(written);
-            (written.records(), written.version())
+            let records = match self.heard.take() {
+                Some(before) => written.records_after(before.records()),
+                None => written.records(),
+            };
+            (records, written.version())
         };
         let Some(records) = records else {
-            return self.begin(written, wants);
+            return self.begin(written, wants).map(Arc::new);
         };
         let fabric = match SaFabric::from_records(records, self.ask.whom()) {
-            Ok(fabric) => fabric,
+            Ok(fabric) => Arc::new(fabric),
             Err(incomplete) => {
                 if self.is_at_rest(version, SILENT_READINGS) {
-                    return self.begin(written, wants);
+                    return self.begin(written, wants).map(Arc::new);
                 }
                 return Err(incomplete.into());
             }
         };
-        let is_news = self.last.as_ref().is_none_or(|last| **last != fabric);
+        self.heard = Some(Arc::clone(&fabric));
+        let is_news = self.last.as_ref().is_none_or(|last| *last != fabric);
         if is_news || self.look.agrees(&mut *self.ask, written)? {
             lock(written).counted(|counts| counts.taken += 1);
             self.is_heard = true;
@@ -257,7 +268,8 @@ impl SaReader {
         let text = "the SA tells another forwarding table than was heard to be written; everything is \
                     read again";
         let note = Remark::warning("heard-otherwise", text.to_owned());
-        Ok(self.begin(written, wants)?.with_notes(vec![note]))
+        let fabric = self.begin(written, wants)?.with_notes(vec![note]);
+        Ok(Arc::new(fabric))
     }
 
     /// Whether nothing was heard for so many readings of what is no whole fabric: then no sweep is under way
@@ -272,7 +284,7 @@ impl SaReader {
     /// Reads everything from the SA, and goes on from there with what is heard. Errors: as
     /// [`super::read`].
     fn begin(&mut self, written: &Mutex<Written>, wants: &Wants) -> Result<SaFabric, SaReadError> {
-        self.begun = None;
+        (self.begun, self.heard) = (None, None);
         lock(written).begin_reading();
         let read = super::read(&mut *self.ask, wants);
         let mut written = lock(written);

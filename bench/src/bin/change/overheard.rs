@@ -220,6 +220,11 @@ impl Round {
         let read = compile_from_sa(&inputs, &mut source, When::Always, Stamp::default(), None)?;
         let before = read.ok_or("nothing was read")?.compiled;
         source.accept(before.from_sa.clone().ok_or("nothing was read")?);
+        // The daemon looks once more long before anything fails, and finds what it has.
+        let again = compile_from_sa(&inputs, &mut source, When::Changed, Stamp::default(), None)?;
+        if again.is_some() {
+            return Err("what was heard is not what was read".into());
+        }
         *lock(&asked) = Asked::default();
         Ok(Self {
             inputs,

@@ -1,13 +1,14 @@
 //! What is overheard of an SM is what its SA would tell.
 
 use core::fmt::Debug;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use sa_compiler::pipeline::Stamp;
 use sa_fabric::sa_records::{Records, SaFabric};
 use sa_wire::Lid;
-use sa_wire::records::NodeRecord;
+use sa_wire::records::{LinkRecord, NodeRecord};
 use sa_wire::umad::MAD_SIZE;
 use zerocopy::IntoBytes;
 
@@ -98,6 +99,31 @@ fn cut(records: &Records) -> Records {
     after
 }
 
+/// Without some cables, those of hosts among them, and with some entries that are others.
+fn damaged(records: &Records, seed: usize) -> Records {
+    let mut after = records.clone();
+    let lost = |link: &LinkRecord| {
+        let one = (link.from_lid.get(), link.from_port);
+        let other = (link.to_lid.get(), link.to_port);
+        let (lid, port) = one.min(other);
+        (usize::from(lid) * 31 + usize::from(port) * 7 + seed * 13).is_multiple_of(23)
+    };
+    let gone = records.links.iter().filter(|link| lost(link));
+    let gone: BTreeSet<_> = gone
+        .map(|link| (link.from_lid.get(), link.from_port))
+        .collect();
+    after.links.retain(|link| !lost(link));
+    for port in &mut after.ports {
+        if gone.contains(&(port.lid.get(), port.port_num)) {
+            port.speed_supported_and_state = port.speed_supported_and_state & 0xf0 | 1;
+        }
+    }
+    for table in after.lfts.values_mut().skip(seed % 3).step_by(3) {
+        Arc::make_mut(table)[0].ports[seed % 64] ^= 1;
+    }
+    after
+}
+
 /// The words that confirm a block of a switch's table.
 fn block(sweep: &mut Sweep, records: &Records, sm: u16, lid: u16, seed: u8) -> (Vec<u8>, Word) {
     let (_, found) = Sweep::default().discovery(records, sm);
@@ -126,6 +152,34 @@ fn a_sweep_that_writes_everything_tells_what_the_sa_tells() {
         let again = sweep.whole(now, sm);
         assert!(!written.hear(&again, 0), "nothing is new");
     }
+}
+
+#[test]
+fn records_made_from_those_before_are_those_put_together_whole() {
+    let (records, sm) = tree();
+    let (mut written, mut sweep) = begun(&records, sm);
+    let mut before = written.records().unwrap();
+    let mut others = 0;
+    for seed in 0..24 {
+        // Back to the whole fabric now and then, so that what was forgotten is found again.
+        let now = match seed % 4 {
+            3 => records.clone(),
+            _ => damaged(&records, seed),
+        };
+        let words = sweep.whole(&now, sm);
+        written.hear(&words, 0);
+        let quick = written.records_after(&before).unwrap();
+        let whole = written.records().unwrap();
+        assert_same(&quick, &whole);
+        others += usize::from(whole != before);
+        before = whole;
+    }
+    // Some were: else nothing was tried. And not all: nodes came and went.
+    let mended = written.counts().mended;
+    assert!(
+        others > 12 && mended > 2 && mended < 24,
+        "{others} {mended}"
+    );
 }
 
 #[test]

@@ -22,6 +22,8 @@
 //! Values in, values out: no clock, no socket, no SA. It does not judge whether what it holds is a whole
 //! fabric; `SaFabric::from_records` does, as for a reading.
 
+mod after;
+mod counts;
 mod kinds;
 mod node;
 mod records;
@@ -35,11 +37,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use sa_fabric::sa_records::Records;
 use sa_wire::records::{LinearForwardingTableRecord, PKeyTableRecord, SlToVlRecord};
 
+use self::after::Others;
 use self::kinds::{NodeGuid, Read};
 use self::node::{Effect, Node};
 use self::routes::Routes;
 use self::word::{Answer, Event};
 
+pub use self::counts::{Counts, Standing};
 pub use self::kinds::Missing;
 pub use self::word::Word;
 
@@ -61,45 +65,8 @@ pub struct Written {
     counts: Counts,
     /// Raised by everything that changes a value.
     version: u64,
-}
-
-/// Whether what is held is what the SM knows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
-    /// It is not, for this reason.
-    Behind(&'static str),
-    /// The SA is being read; what is heard meanwhile waits.
-    Reading,
-    /// Everything since the last reading of the SA was heard.
-    Whole,
-}
-
-impl Default for Standing {
-    fn default() -> Self {
-        Self::Behind("the SA was not read yet")
-    }
-}
-
-/// What was heard so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// SMPs that came back to the SM.
-    pub words: u64,
-    /// Of those, lost on their way here.
-    pub lost: u64,
-    /// Sets that nobody answered: the SM tries them again with its next sweep, and its SA tells the
-    /// old values until then.
-    pub unanswered: u64,
-    /// SMPs that a node answered with a status other than success. The SM leaves them aside.
-    pub refused: u64,
-    /// Readings that cost the SA nothing but what single nodes lacked.
-    pub taken: u64,
-    /// Readings of everything from the SA.
-    pub asked: u64,
-    /// Forwarding tables that the SA was asked for to compare, and told as they were heard.
-    pub compared: u64,
-    /// Forwarding tables that it told otherwise.
-    pub differences: u64,
+    /// What changed since records were put together.
+    others: Others,
 }
 
 impl Written {
@@ -179,13 +146,26 @@ impl Written {
         };
         match effect {
             Effect::None => {}
-            Effect::Changed => self.version += 1,
+            Effect::Changed => {
+                self.version += 1;
+                self.note(event);
+            }
             Effect::Unknown => self.doubt("the SM has set what was not heard to be there"),
         }
     }
 }
 
 impl Written {
+    /// Notes which records an event changed; forwarding tables are looked at anyway.
+    fn note(&mut self, event: &Event) {
+        let node = match event {
+            Event::Found { node, .. } => *node,
+            Event::Told { told, .. } if told.attribute == word::attribute::LINEAR_TABLE => return,
+            Event::Told { node, .. } => *node,
+        };
+        self.others.nodes.insert(node);
+    }
+
     /// The SA is about to be read. What is heard from now on is applied to what it tells.
     pub fn begin_reading(&mut self) {
         self.pending = Vec::new();
@@ -207,6 +187,7 @@ impl Written {
         (self.nodes, self.sm) = records::nodes_of(records);
         self.sm = at.or(self.sm);
         self.version += 1;
+        self.others.is_all = true;
         self.standing = Standing::Whole;
         for event in pending {
             self.apply(&event);
@@ -219,13 +200,24 @@ impl Written {
     /// All of it as the SA would tell it now. None while it is in doubt. Nodes that no cable leads
     /// to from the SM are forgotten, as the SM forgets them.
     pub fn records(&mut self) -> Option<Records> {
-        if self.standing != Standing::Whole {
-            return None;
-        }
-        let sm = self.sm?;
+        let sm = self.sm.filter(|_| self.standing == Standing::Whole)?;
+        self.others = Others::default();
         records::forget_unreachable(&mut self.nodes, sm);
         self.nodes.values_mut().for_each(Node::settle_lft);
         Some(records::records_of(&self.nodes, self.read))
+    }
+
+    /// The same, where `before` is what this or [`Self::records`] gave last: what did not change is copied.
+    pub fn records_after(&mut self, before: &Records) -> Option<Records> {
+        let sm = self.sm.filter(|_| self.standing == Standing::Whole)?;
+        let others = core::mem::take(&mut self.others);
+        self.nodes.values_mut().for_each(Node::settle_lft);
+        let quick = after::records_after(before, &self.nodes, &others, sm, self.read);
+        let Some(records) = quick else {
+            return self.records();
+        };
+        self.counts.mended += 1;
+        Some(records)
     }
 
     /// What is to be read from the SA before [`Self::records`] is whole. Empty most of the time.
@@ -251,6 +243,7 @@ impl Written {
         if let Some(node) = self.by_lid(lid) {
             tables.iter().for_each(|table| node.fill_sl2vl(table));
             self.version += 1;
+            self.others.is_all = true;
         }
     }
 
@@ -259,6 +252,7 @@ impl Written {
         if let Some(node) = self.by_lid(lid) {
             tables.iter().for_each(|table| node.fill_pkeys(table));
             self.version += 1;
+            self.others.is_all = true;
         }
     }
 
@@ -331,10 +325,12 @@ impl Written {
     /// A cable. What either end was connected to before is not any more.
     fn connect(&mut self, one: (NodeGuid, u8), other: (NodeGuid, u8)) {
         for (at, to) in [(one, other), (other, one)] {
+            self.others.nodes.insert(at.0);
             if let Some((node, port)) = self.peer(at.0, at.1)
-                && let Some(node) = self.nodes.get_mut(&node)
+                && let Some(far) = self.nodes.get_mut(&node)
             {
-                node.peers.remove(&port);
+                self.others.nodes.insert(node);
+                far.peers.remove(&port);
             }
             self.nodes.entry(at.0).or_default().peers.insert(at.1, to);
         }

@@ -118,21 +118,40 @@ pub(super) fn records_of(nodes: &BTreeMap<NodeGuid, Node>, read: Read) -> Record
     };
     for (guid, node) in nodes {
         node.put_together(read, &mut records);
-        for (port, (peer, peer_port)) in cables(nodes, *guid, Node::is_up) {
-            let lid = |node: &Node, port: u8| {
-                let end = if node.is_switch() { 0 } else { port };
-                node.lid(end).unwrap_or(0)
-            };
-            let to = nodes.get(&peer).map_or(0, |peer| lid(peer, peer_port));
-            records.links.push(LinkRecord {
-                from_lid: lid(node, port).into(),
-                from_port: port,
-                to_port: peer_port,
-                to_lid: to.into(),
-                padding: 0.into(),
-            });
-        }
+        node.put_lft(&mut records);
+        records.links.extend(links_of(nodes, *guid));
     }
     records.sort();
     records
+}
+
+/// The links of a node, each as it is told from there.
+pub(super) fn links_of(
+    nodes: &BTreeMap<NodeGuid, Node>,
+    guid: NodeGuid,
+) -> impl Iterator<Item = LinkRecord> {
+    let lid = move |guid: NodeGuid, port: u8| {
+        let node = nodes.get(&guid);
+        let own = node.and_then(|node| node.lid(if node.is_switch() { 0 } else { port }));
+        own.unwrap_or(0)
+    };
+    let links = cables(nodes, guid, Node::is_up).into_iter();
+    links.map(move |(port, (peer, peer_port))| LinkRecord {
+        from_lid: lid(guid, port).into(),
+        from_port: port,
+        to_port: peer_port,
+        to_lid: lid(peer, peer_port).into(),
+        padding: 0.into(),
+    })
+}
+
+/// A link as it is told from the other end.
+pub(super) const fn turned(link: &LinkRecord) -> LinkRecord {
+    LinkRecord {
+        from_lid: link.to_lid,
+        from_port: link.to_port,
+        to_port: link.from_port,
+        to_lid: link.from_lid,
+        padding: link.padding,
+    }
 }

@@ -45,7 +45,7 @@ impl Node {
         }
     }
 
-    /// Adds its records, with the LIDs that it has now. Shape: not in order.
+    /// Adds its records but the forwarding table, with the LIDs that it has now. Shape: not in order.
     pub(in crate::written) fn put_together(&self, read: Read, out: &mut Records) {
         for (port, record) in &self.ends {
             let lid = self.lid(*port).unwrap_or(0);
@@ -92,7 +92,14 @@ impl Node {
                 ..heard.value
             });
         }
-        let Some(own) = self.lft() else { return };
+    }
+
+    /// Adds its forwarding table, where it is a switch and all of it is known.
+    pub(in crate::written) fn put_lft(&self, out: &mut Records) {
+        let lid = self.is_switch().then(|| self.lid(0).unwrap_or(0));
+        let (Some(lid), Some(own)) = (lid, self.lft()) else {
+            return;
+        };
         let is_shared = own.len() == self.lft.blocks.len();
         // All of a table have one LID.
         let has_lid = own.iter().take(1).all(|block| block.lid.get() == lid);

@@ -11,7 +11,7 @@
 //! | `state` | `configuration_changed`, `state_stored_epoch`, `state_failing`, `state_failures` |
 //! | `write` | `rollback`, `control_requests`, `admin_connections_cut`, of a table; `log_suppressed` |
 //! | `readiness` | `ready`, `active`, `standing`, `rollback_held` |
-//! | `overheard` | beside an OpenSM: `overheard_words`, `overheard_lost`, `fabric_readings`, `tables_compared` |
+//! | `overheard` | beside an OpenSM: `overheard_words`, `overheard_lost`, `overheard_mended`, `fabric_readings`, `tables_compared` |
 //! | `write` | in a shadow, of a table: `shadow_asked`, `shadow_answered`, `shadow_different` |
 //! | `snapshot` | its age, size and epoch, and what of the fabric is in it |
 //!
@@ -138,6 +138,11 @@ fn overheard(counts: Overheard, page: &mut Page<'_>) -> fmt::Result {
             "overheard_lost",
             "Of those, lost on their way here on this connection",
             counts.lost,
+        ),
+        (
+            "overheard_mended",
+            "Readings from what was overheard that put together anew only what had changed",
+            counts.mended,
         ),
     ] {
         page.count(name, help, value)?;
