@@ -8,6 +8,7 @@ use super::graph::DependencyGraph;
 use super::hops::{Hops, LOOK_UP, NO_OUTPUT};
 use super::loads::{EMPTY, Load, Loads, VlPairs};
 use crate::topology::{SwitchIx, count32};
+use rustc_hash::FxHashMap;
 
 /// What moves SLs over one switch.
 /// One per thread, for one LID after the other.
@@ -17,7 +18,7 @@ pub(super) struct Carrier<'a> {
     pub(super) loads: Loads,
     /// By place of a turn, see [`Hops::tables`].
     /// Eight bytes each, 36 turns for a switch with six cables.
-    turns: Vec<u64>,
+    turns: Turns,
     /// By switch, and one more that stands for no switch.
     pub(super) states: Vec<State>,
     /// Where the graph is to stay as it is: dependencies that it lacks, by turn.
@@ -56,6 +57,33 @@ impl Turn {
     const LOADS: Load = 48;
 }
 
+/// What is known of turns, by their places.
+enum Turns {
+    /// Of each; memory of which nobody knows anything is never touched.
+    All(Vec<u64>),
+    /// Of those that were looked at: after a small change they are few.
+    Few(FxHashMap<u32, u64>),
+}
+
+impl Turns {
+    #[inline]
+    fn get(&self, place: u32) -> Turn {
+        match self {
+            Self::All(turns) => Turn(turns[place as usize]),
+            Self::Few(turns) => Turn(turns.get(&place).copied().unwrap_or(0)),
+        }
+    }
+
+    fn set(&mut self, place: u32, turn: Turn) {
+        match self {
+            Self::All(turns) => turns[place as usize] = turn.0,
+            Self::Few(turns) => {
+                turns.insert(place, turn.0);
+            }
+        }
+    }
+}
+
 /// A switch on the way to the LID at hand.
 #[derive(Clone, Copy)]
 pub(super) struct State {
@@ -71,29 +99,44 @@ pub(super) struct State {
 impl<'a> Carrier<'a> {
     /// For a fabric of so many switches, with no SL anywhere.
     pub(super) fn new(graph: &'a DependencyGraph, hops: &'a Hops, switches: usize) -> Self {
+        let turns = vec![0; hops.tables().len()];
+        Self::knowing(Turns::All(turns), graph, hops, switches)
+    }
+
+    fn knowing(turns: Turns, graph: &'a DependencyGraph, hops: &'a Hops, switches: usize) -> Self {
         let nowhere = State {
             to: count32(switches),
             input: 0,
             output: NO_OUTPUT,
             carried: EMPTY,
         };
-        let mut carrier = Self {
+        Self {
             graph,
             hops,
             loads: Loads::new(&graph.channels),
-            turns: Vec::new(),
+            turns,
             states: vec![nowhere; switches + 1],
             apart: None,
-        };
-        carrier.forget();
-        carrier
+        }
+    }
+
+    /// The same for a small part of all turns, where the graph stays as it is.
+    pub(super) fn apart(graph: &'a DependencyGraph, hops: &'a Hops, switches: usize) -> Self {
+        let turns = Turns::Few(FxHashMap::default());
+        Self {
+            apart: Some(Vec::new()),
+            ..Self::knowing(turns, graph, hops, switches)
+        }
     }
 
     /// Begins anew with numbers of loads.
     /// What turns know is by number of load, so they go together.
     pub(super) fn forget(&mut self) {
         self.loads = Loads::new(&self.graph.channels);
-        self.turns = vec![0; self.hops.tables().len()];
+        match &mut self.turns {
+            Turns::All(turns) => turns.fill(0),
+            Turns::Few(turns) => turns.clear(),
+        }
     }
 
     /// Moves the SLs of a switch to the next one's cable. True when that had not had all of them.
@@ -109,7 +152,7 @@ impl<'a> Carrier<'a> {
             // The next switch ends the way: its own LID, or nothing.
             return false;
         }
-        let turn = Turn(self.turns[(input + next.output) as usize]);
+        let turn = self.turns.get(input + next.output);
         let beyond = match turn.known(carried) {
             Some(table) => self.loads.beyond(&self.graph.channels, carried, table),
             None => self.turn(switch, entry),
@@ -140,10 +183,10 @@ impl<'a> Carrier<'a> {
             Some(apart) => apart.push((turn, passed.pairs)),
         }
         // Behind the adding: a turn that is noted is never looked at again for this load.
-        let place = (input + self.states[to as usize].output) as usize;
-        let mut known = Turn(self.turns[place]);
-        known.note(carried, self.hops.tables()[place]);
-        self.turns[place] = known.0;
+        let place = input + self.states[to as usize].output;
+        let mut known = self.turns.get(place);
+        known.note(carried, self.hops.tables()[place as usize]);
+        self.turns.set(place, known);
         passed.load
     }
 }

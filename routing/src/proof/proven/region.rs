@@ -11,6 +11,7 @@ use crate::parallel;
 use crate::paths::columns::Reached;
 use crate::paths::survey::News;
 use crate::proof::carrier::{Carrier, State};
+use crate::proof::channels::Link;
 use crate::proof::graph::DependencyGraph;
 use crate::proof::hops::{Hop, NO_OUTPUT};
 use crate::proof::loads::{EMPTY, Load, VlPairs};
@@ -34,10 +35,12 @@ pub(super) fn follow(
     gone: &Gone,
     changed: &Changed,
 ) -> Option<(Vec<(u32, VlPairs)>, News)> {
+    let switches = (0..count32(lft.switches())).map(SwitchIx);
     let work = Work {
+        rows: switches.map(|switch| lft.table(switch)).collect(),
+        backs: backs(proven, gone),
         proven,
         graph: &proven.graph,
-        lft,
         gone,
         left: AtomicUsize::new(lft.size() / ONE_OF),
     };
@@ -69,10 +72,30 @@ pub(super) fn follow(
 struct Work<'a> {
     proven: &'a Proven,
     graph: &'a DependencyGraph,
-    lft: &'a Lft,
+    /// By switch: its table.
+    rows: Vec<&'a [u8]>,
+    /// By link: the far switch, and its port that leads back; [`NO_WAY_BACK`] where the cable is gone.
+    backs: Vec<(u32, u16)>,
     gone: &'a Gone,
     /// Switches on changed ways that may still come.
     left: AtomicUsize,
+}
+
+/// No forwarding entry.
+const NO_WAY_BACK: u16 = u16::MAX;
+
+/// See [`Work::backs`]. Both directions of a cable are gone, or none.
+fn backs(proven: &Proven, gone: &Gone) -> Vec<(u32, u16)> {
+    let channels = &*proven.graph.channels;
+    let links = (0..).zip(&channels.links);
+    let back = |(number, link): (u32, &Link)| match gone.has(number) {
+        true => (link.to.0, NO_WAY_BACK),
+        false => {
+            let port = channels.slots(link.to)[usize::from(link.input)];
+            (link.to.0, u16::from(port))
+        }
+    };
+    links.map(back).collect()
 }
 
 /// What one thread needs to follow paths to one LID after the other.
@@ -106,8 +129,7 @@ impl<'a> Region<'a> {
     /// A thread's own state, before the first LID.
     fn new(work: &'a Work<'a>) -> Self {
         let switches = work.graph.channels.switches();
-        let mut carrier = Carrier::new(work.graph, &work.proven.hops, switches);
-        carrier.apart = Some(Vec::new());
+        let carrier = Carrier::apart(work.graph, &work.proven.hops, switches);
         let mut region = Self {
             work,
             carrier,
@@ -168,15 +190,11 @@ impl<'a> Region<'a> {
         let mut next = 0;
         while let Some(&here) = self.members.get(next) {
             next += 1;
-            for number in channels.links_from(SwitchIx(here)) {
-                let link = channels.links[number as usize];
-                // Both directions of a cable are gone, or none.
-                if self.work.gone.has(number) {
-                    continue;
-                }
-                let back = channels.slots(link.to)[usize::from(link.input)];
-                if self.entry(link.to, lid) == back {
-                    self.note_changed(link.to);
+            let links = channels.links_from(SwitchIx(here));
+            let work = self.work;
+            for (far, back) in &work.backs[links.start as usize..links.end as usize] {
+                if u16::from(work.rows[*far as usize][usize::from(lid)]) == *back {
+                    self.note_changed(SwitchIx(*far));
                 }
             }
         }
@@ -254,7 +272,7 @@ impl<'a> Region<'a> {
 
     /// What a switch's table says now.
     fn entry(&self, switch: SwitchIx, lid: u16) -> u8 {
-        self.work.lft.table(switch)[usize::from(lid)]
+        self.work.rows[switch.index()][usize::from(lid)]
     }
 
     /// What the sources of a switch put on its cable. Those that are gone count too.
@@ -278,7 +296,7 @@ impl<'a> Region<'a> {
 
     /// From the leaves inwards. None where packets go in cycles.
     fn carry(&mut self, lid: u16) -> Option<()> {
-        let (lft, round) = (self.work.lft, self.round);
+        let (work, round) = (self.work, self.round);
         let leaves = self.members.iter().copied();
         let leaves = leaves.filter(|switch| self.pending[*switch as usize] == 0);
         self.order.clear();
@@ -287,7 +305,7 @@ impl<'a> Region<'a> {
         while let Some(&switch) = self.order.get(next) {
             next += 1;
             self.carrier
-                .pass_on(switch, |switch| lft.table(switch)[usize::from(lid)]);
+                .pass_on(switch, |switch| work.rows[switch.index()][usize::from(lid)]);
             let to = self.carrier.states[switch as usize].to as usize;
             if self.is_in.get(to) == Some(&round) {
                 self.pending[to] -= 1;
