@@ -15,6 +15,7 @@ mod faults;
 mod golden;
 mod hostile;
 mod ibsim;
+mod limits;
 mod plan;
 mod rig;
 mod sweep;
