@@ -58,6 +58,13 @@ pub enum Enforcement {
 }
 
 impl Enforcement {
+    const WORDS: [(&str, Self); 4] = [
+        ("both", Self::Both),
+        ("in", Self::In),
+        ("out", Self::Out),
+        ("off", Self::Off),
+    ];
+
     /// PartitionEnforcementInbound (bit 1) and Outbound (bit 0).
     pub const fn bits(self) -> u8 {
         match self {
@@ -133,7 +140,9 @@ impl ManagerOptions {
             "overrun_errors_threshold" => {
                 self.overrun_errors_threshold = value.within("overrun_errors_threshold", 0..=15)?;
             }
-            "part_enforce" => self.part_enforce = value.enforcement()?,
+            "part_enforce" => {
+                self.part_enforce = value.choice(&Enforcement::WORDS, "both, in, out or off")?
+            }
             "keep_pkey_indexes" => self.keep_pkey_indexes = value.boolean()?,
             "use_optimized_slvl" => self.use_optimized_slvl = value.boolean()?,
             "lmc" => self.lmc = Lmc::new(value.within("lmc", 0..=7)?).unwrap_or_default(),

@@ -6,7 +6,6 @@
 
 use sa_text::{Line, Position};
 
-use super::manager::Enforcement;
 use crate::error::ParseError;
 use crate::text::{Cursor, in_range};
 
@@ -123,14 +122,15 @@ impl<'a> Value<'a> {
             .collect())
     }
 
-    /// The word of `part_enforce`.
-    pub(super) fn enforcement(&self) -> Result<Enforcement, ParseError> {
-        match self.text {
-            "both" => Ok(Enforcement::Both),
-            "in" => Ok(Enforcement::In),
-            "out" => Ok(Enforcement::Out),
-            "off" => Ok(Enforcement::Off),
-            _ => Err(self.start.expected("both, in, out or off")),
-        }
+    /// What one of these words stands for; the error has `expected`, which names them all.
+    pub(super) fn choice<T: Copy>(
+        &self,
+        words: &[(&str, T)],
+        expected: &'static str,
+    ) -> Result<T, ParseError> {
+        let found = words.iter().find(|(word, _)| *word == self.text);
+        found
+            .map(|(_, value)| *value)
+            .ok_or_else(|| self.start.expected(expected))
     }
 }

@@ -14,14 +14,18 @@
 //! |---|---|
 //! | `port_info` | PortInfo of CA and router ports, base and enhanced ports 0, external ports of switches |
 //! | `switch_info` | SwitchInfo: LinearFDBTop, LifeTimeValue |
+//! | `guid_info` | GUIDInfo: alias GUIDs |
 //! | `linear` | LinearForwardingTable |
+//! | `m_key` | none: the key that requests carry |
 //! | `multicast` | MulticastForwardingTable |
 //! | `pkeys` | P_KeyTable of end ports and of the switch ports before them |
 //! | `qos` | SLtoVLMappingTable, VLArbitrationTable |
 //!
 //! Source: OpenSM `osm_lid_mgr.c`, `osm_link_mgr.c`, `osm_ucast_mgr.c`.
 
+pub mod guid_info;
 pub mod linear;
+pub mod m_key;
 pub mod multicast;
 pub mod pkeys;
 pub mod port_info;

@@ -5,9 +5,11 @@
 //! policy; here they only become what a port takes.
 //! Source: OpenSM `osm_qos.c`.
 
+use std::collections::BTreeMap;
+
 use sa_fabric::options::{QosTables, VlArbEntry, fit_sl2vl, fit_vl_arb};
 use sa_wire::records::PortInfoRecord;
-use sa_wire::smp::attribute;
+use sa_wire::smp::{ALL_INPUTS, ALL_OUTPUTS, attribute};
 use sa_wire::{DataVls, SlToVl};
 
 use crate::model::Block;
@@ -74,6 +76,24 @@ pub fn switch_sl_to_vl(input: u8, output: u8, table: SlToVl) -> (Block, Data) {
     packed(0, (u32::from(input) << 8) | u32::from(output), table)
 }
 
+/// The SL2VL blocks of a switch with optimised programming (OptimizedSLtoVLMappingProgramming in SwitchInfo, option
+/// `use_optimized_slvl`): one for all ports with the table that most have, then one for each output port with another. `outputs`:
+/// by output port, for all input ports alike; a table that depends on the input is written by [`switch_sl_to_vl`].
+pub fn optimised_sl_to_vl(outputs: &BTreeMap<u8, SlToVl>) -> Vec<(Block, Data)> {
+    let count = |table: &SlToVl| outputs.values().filter(|other| *other == table).count();
+    // Of two that are as common the one of the lower port, so that the answer is the same each time.
+    let most = outputs
+        .iter()
+        .max_by_key(|(port, table)| (count(table), core::cmp::Reverse(**port)));
+    let Some((_, common)) = most else {
+        return Vec::new();
+    };
+    let others = outputs.iter().filter(|(_, table)| *table != common);
+    let others = others.map(|(port, table)| packed(0, ALL_INPUTS | u32::from(*port), *table));
+    let all = packed(0, ALL_INPUTS | ALL_OUTPUTS, *common);
+    core::iter::once(all).chain(others).collect()
+}
+
 /// Two SLs a byte, the lower one first.
 fn packed(end_port: u8, modifier: u32, table: SlToVl) -> (Block, Data) {
     let mut data = [0; 64];
@@ -137,5 +157,22 @@ mod tests {
         );
         wanted.operational_vls_and_enforcement = 0;
         assert_eq!(PortQos::of_options(&tables, &wanted), None);
+    }
+
+    #[test]
+    fn optimised_switches_get_what_differs() {
+        let (usual, odd) = (SlToVl([1; 16]), SlToVl([2; 16]));
+        let outputs = BTreeMap::from([(1, odd), (2, usual), (3, usual), (9, odd), (10, usual)]);
+        let found = optimised_sl_to_vl(&outputs);
+        let at: Vec<u32> = found.iter().map(|(block, _)| block.modifier).collect();
+        assert_eq!(
+            at,
+            [0x30000, 0x20001, 0x20009],
+            "0x30000 is what OpenSM sends for all ports"
+        );
+        assert_eq!((found[0].1[0], found[1].1[0]), (0x11, 0x22));
+        let tied = BTreeMap::from([(4, odd), (5, usual)]);
+        assert_eq!(optimised_sl_to_vl(&tied)[0].1[0], 0x22, "the lower port's");
+        assert!(optimised_sl_to_vl(&BTreeMap::new()).is_empty());
     }
 }

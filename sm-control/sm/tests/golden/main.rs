@@ -15,4 +15,5 @@ mod lids;
 mod partitions;
 mod ports;
 mod recording;
+mod tables;
 mod whole;
