@@ -91,6 +91,8 @@ pub struct Partitions {
     /// By port index: partitions by place in `list`, ascending.
     /// Sorted, so that membership is found by halves.
     held: Vec<Vec<(u16, Membership)>>,
+    /// By port index: base of the partition with `indx0`.
+    first: Vec<Option<u16>>,
     /// Of the partitions in `list` alone.
     groups: Vec<MulticastGroup>,
 }
@@ -184,6 +186,15 @@ impl Partitions {
             .map(|(at, how)| (usize::from(*at), *how))
     }
 
+    /// The key that is to be the first of a port's table: that of the partition with `indx0`, of several the last. `None`: that
+    /// of the default partition is.
+    pub fn first_pkey(&self, port: usize) -> Option<Pkey> {
+        let base = (*self.first.get(port)?)?;
+        // The full key is the last of its partition.
+        let mut keys = self.pkey_table(port).into_iter();
+        keys.rfind(|key| key.base() == base)
+    }
+
     /// The P_Key table that OpenSM programs on an end port. Shape: no zero entries, ascending by
     /// [`Pkey::map_order`], limited before full; OpenSM's places in the table differ. The port's
     /// PartitionCap is not known here: OpenSM leaves out what does not fit.
@@ -221,6 +232,8 @@ struct Roll<'a> {
     /// By port index; partitions by place in the configuration.
     /// The last statement about a port and a partition wins.
     held: Vec<BTreeMap<u16, Membership>>,
+    /// By port index: the partition that is to have the first place, by place in the configuration.
+    first: Vec<Option<u16>>,
 }
 
 impl<'a> Roll<'a> {
@@ -241,6 +254,7 @@ impl<'a> Roll<'a> {
             options,
             sl: vec![Sl::default(); config.partitions.len()],
             held: vec![BTreeMap::new(); ports.len()],
+            first: vec![None; ports.len()],
         }
     }
 
@@ -267,41 +281,47 @@ impl<'a> Roll<'a> {
         };
         for Spanned { value: item, .. } in &statement.items {
             if let Item::Member { who, membership } = item {
-                self.add(statement.partition, who, *membership);
+                self.add(statement, who, *membership);
             }
         }
     }
 
     /// What a port was before is replaced, whatever the membership. Without `allow_both_pkeys`,
     /// both is full.
-    fn add(&mut self, partition: u16, who: &Who, membership: Membership) {
+    fn add(&mut self, statement: &Statement, who: &Who, membership: Membership) {
         let how = match membership {
             // OpenSM takes the wider of the two.
             Membership::Both if !self.options.allow_both_pkeys => Membership::Full,
             how => how,
         };
-        match who {
-            Who::All => self.add_where(partition, how, |_| true),
-            Who::Type(wanted) => self.add_where(partition, how, |p| p.node_type == *wanted),
-            Who::SelfPort => self.add_where(partition, how, |port| port.is_sm),
-            // A port that is not there is no fault: it may be back tomorrow.
-            Who::Port(guid) => {
-                if let Some(port) = self.port_by_guid.get(&guid.get()) {
-                    self.held[*port].insert(partition, how);
-                }
+        for port in self.named(who) {
+            self.held[port].insert(statement.partition, how);
+            if statement.first_place {
+                self.first[port] = Some(statement.partition);
             }
         }
     }
 
-    /// Makes members of all ports for which this holds.
-    fn add_where(&mut self, partition: u16, how: Membership, wanted: impl Fn(&PortFacts) -> bool) {
-        let chosen = self
-            .ports
-            .iter()
-            .zip(&mut self.held)
-            .filter(|(port, _)| wanted(port));
-        for (_, held) in chosen {
-            held.insert(partition, how);
+    /// The ports that these words mean.
+    fn named(&self, who: &Who) -> Vec<usize> {
+        let all = |wanted: &dyn Fn(&PortFacts) -> bool| {
+            let ports = self.ports.iter().enumerate();
+            ports
+                .filter(|(_, port)| wanted(port))
+                .map(|(at, _)| at)
+                .collect()
+        };
+        match who {
+            Who::All => all(&|_| true),
+            Who::Type(wanted) => all(&|port| port.node_type == *wanted),
+            Who::SelfPort => all(&|port| port.is_sm),
+            // A port that is not there is no fault: it may be back tomorrow.
+            Who::Port(guid) => self
+                .port_by_guid
+                .get(&guid.get())
+                .into_iter()
+                .copied()
+                .collect(),
         }
     }
 
@@ -327,8 +347,11 @@ impl<'a> Roll<'a> {
             held.sort_unstable();
             held
         };
+        let base = |place: u16| Some(self.config.partitions.get(usize::from(place))?.base);
+        let first = self.first.iter().map(|place| place.and_then(base));
         Partitions {
             list,
+            first: first.collect(),
             held: self.held.into_iter().map(moved).collect(),
             groups,
         }

@@ -7,13 +7,10 @@ use policy::partitions::{PartitionOptions, Partitions, PartitionsConfig};
 use sa_fabric::PortRef;
 use sa_sm::model::Subnet;
 use sa_sm::wanted::pkeys::{Places, Wish, blocks, end_port, known, switch_port};
-use sa_wire::Pkey;
 
 use crate::recording::{fields, place, read, subnet};
 
 const CASE: &str = "g09-partitions";
-/// Members of the partition with `indx0`.
-const GREEN: [u64; 2] = [0x100301, 0x100311];
 /// Of all nodes that ibsim makes, and of switch ports.
 const ROOM: u16 = 64;
 
@@ -52,12 +49,10 @@ fn wishes(subnet: &Subnet, file: &str) -> BTreeMap<PortRef, Wish> {
     });
     let facts: Vec<_> = facts.collect();
     let partitions = Partitions::new(&config, &facts, PartitionOptions::default());
-    let wish = |(index, (at, port)): (usize, &(PortRef, _))| {
-        let port: &&sa_sm::model::Port = port;
-        let is_green = GREEN.contains(&port.guid.unwrap().get());
+    let wish = |(index, (at, _)): (usize, &(PortRef, _))| {
         let wish = Wish {
             keys: partitions.pkey_table(index),
-            first: is_green.then(|| Pkey::new(0x8010).unwrap()),
+            first: partitions.first_pkey(index),
         };
         (*at, wish)
     };
@@ -101,4 +96,12 @@ fn tables_through_two_changes_are_those_of_opensm() {
         }
     }
     assert!(held.len() > 15);
+}
+
+/// OpenSM takes such a file for none, so that every port becomes a full member of the default partition.
+#[test]
+fn a_partition_file_with_an_error_gives_no_wish() {
+    let error = PartitionsConfig::parse(&read("g17-partitions-broken", "sm-a-partitions.conf"));
+    let text = error.unwrap_err().to_string();
+    assert!(text.starts_with("line 5,"), "{text}");
 }
