@@ -9,7 +9,7 @@ use sa_fabric::formats::net;
 use sa_fabric::subnet::{Subnet, SubnetOptions};
 use sa_sm::wanted::linear::blocks;
 use sa_sm::wanted::qos::{sl_to_vl, switch_sl_to_vl};
-use sa_wire::{Guid, Lid, Lmc, NodeType, Sl};
+use sa_wire::{Guid, Lid, NodeType, Sl};
 
 use crate::recording::{fields, guid, read, subnet};
 
@@ -28,7 +28,7 @@ impl Case {
         let sm = model.port(model.sm().unwrap()).unwrap();
         let options = OpenSmOptions::parse(conf.as_bytes()).unwrap();
         let seen = SubnetOptions {
-            lmc: options.lmc.or(Some(Lmc::default())),
+            lmc: Some(options.lmc.unwrap_or_default()),
             lmc_esp0: options.lmc_esp0,
             sm_guid: sm.guid,
             ..SubnetOptions::default()
