@@ -38,8 +38,9 @@ pub struct SaReader {
     /// What the snapshot in service was compiled from; none before the first. Shared with the state
     /// of that snapshot, as records of a large fabric take hundreds of megabytes.
     last: Option<Arc<SaFabric>>,
-    /// What was put together last of what was overheard, for the next to be made from; mostly the same value.
-    heard: Option<Arc<SaFabric>>,
+    /// What was put together last of what was overheard, for the next to be made from, mostly the same value;
+    /// and the number by which [`Written::made`] names it.
+    heard: Option<(Arc<SaFabric>, u64)>,
     /// Random pairs for each comparison; 0: nothing is compared.
     samples: u32,
     /// Pairs of LIDs whose SLs may be asked for; 0: those of policy and partitions are taken.
@@ -145,7 +146,8 @@ impl SaReader {
             // read.
             Some(last) if *last == from_sa => {
                 // One value in memory, and not two.
-                self.heard = self.heard.take().map(|_| Arc::clone(last));
+                let heard = self.heard.take();
+                self.heard = heard.map(|(_, made)| (Arc::clone(last), made));
                 Reading::Unchanged(Arc::clone(last))
             }
             Some(last) => Reading::Changed {
@@ -237,13 +239,13 @@ impl SaReader {
             return self.begin(written, wants).map(Arc::new);
         }
         self.fill(written)?;
-        let (records, version) = {
+        let (records, made, version) = {
             let mut written = lock(written);
             let records = match self.heard.take() {
-                Some(before) => written.records_after(before.records()),
+                Some((before, made)) => written.records_after(before.records(), made),
                 None => written.records(),
             };
-            (records, written.version())
+            (records, written.made(), written.version())
         };
         let Some(records) = records else {
             return self.begin(written, wants).map(Arc::new);
@@ -257,7 +259,7 @@ impl SaReader {
                 return Err(incomplete.into());
             }
         };
-        self.heard = Some(Arc::clone(&fabric));
+        self.heard = Some((Arc::clone(&fabric), made));
         let is_news = self.last.as_ref().is_none_or(|last| *last != fabric);
         if is_news || self.look.agrees(&mut *self.ask, written)? {
             lock(written).counted(|counts| counts.taken += 1);

@@ -168,7 +168,8 @@ fn records_made_from_those_before_are_those_put_together_whole() {
         };
         let words = sweep.whole(&now, sm);
         written.hear(&words, 0);
-        let quick = written.records_after(&before).unwrap();
+        let made = written.made();
+        let quick = written.records_after(&before, made).unwrap();
         let whole = written.records().unwrap();
         assert_same(&quick, &whole);
         others += usize::from(whole != before);
@@ -180,6 +181,20 @@ fn records_made_from_those_before_are_those_put_together_whole() {
         others > 12 && mended > 2 && mended < 24,
         "{others} {mended}"
     );
+}
+
+#[test]
+fn records_that_somebody_else_was_given_are_not_made_from() {
+    let (records, sm) = tree();
+    let (mut written, mut sweep) = begun(&records, sm);
+    let before = written.records().unwrap();
+    let made = written.made();
+    let now = damaged(&records, 1);
+    written.hear(&sweep.whole(&now, sm), 0);
+    let others = written.records().unwrap();
+    assert_ne!(others, before);
+    assert_same(&written.records_after(&before, made).unwrap(), &others);
+    assert_eq!(written.counts().mended, 0);
 }
 
 #[test]

@@ -67,6 +67,8 @@ pub struct Written {
     version: u64,
     /// What changed since records were put together.
     others: Others,
+    /// How often they were.
+    made: u64,
 }
 
 impl Written {
@@ -202,20 +204,27 @@ impl Written {
     pub fn records(&mut self) -> Option<Records> {
         let sm = self.sm.filter(|_| self.standing == Standing::Whole)?;
         self.others = Others::default();
+        self.made += 1;
         records::forget_unreachable(&mut self.nodes, sm);
         self.nodes.values_mut().for_each(Node::settle_lft);
         Some(records::records_of(&self.nodes, self.read))
     }
 
-    /// The same, where `before` is what this or [`Self::records`] gave last: what did not change is copied.
-    pub fn records_after(&mut self, before: &Records) -> Option<Records> {
+    /// The same, where `before` was given when [`Self::made`] was `made`: what did not change since is copied.
+    /// Where somebody has asked for records after that, all are put together: what changed is known since the
+    /// last time alone.
+    pub fn records_after(&mut self, before: &Records, made: u64) -> Option<Records> {
         let sm = self.sm.filter(|_| self.standing == Standing::Whole)?;
+        if made != self.made {
+            return self.records();
+        }
         let others = core::mem::take(&mut self.others);
         self.nodes.values_mut().for_each(Node::settle_lft);
         let quick = after::records_after(before, &self.nodes, &others, sm, self.read);
         let Some(records) = quick else {
             return self.records();
         };
+        self.made += 1;
         self.counts.mended += 1;
         Some(records)
     }
@@ -290,6 +299,11 @@ impl Written {
     /// Another number is another state of it.
     pub const fn version(&self) -> u64 {
         self.version
+    }
+
+    /// How often records were put together: the number that names those given last.
+    pub const fn made(&self) -> u64 {
+        self.made
     }
 
     fn by_lid(&mut self, lid: u16) -> Option<&mut Node> {
