@@ -122,16 +122,17 @@ pub struct CreditLoop(pub Vec<Channel>);
 
 impl CreditLoop {
     /// One channel per line, with the names of switches.
-    /// Shape: a line ends each channel, the last too.
+    /// Shape: a line ends each channel but the last.
     pub fn in_words(&self, topology: &Topology, routes: &Routes) -> String {
         let line = |channel: &Channel| {
             let at = routes
                 .torus()
                 .and_then(|torus| torus.coordinate(channel.switch));
             let switch = SwitchName::new(topology, channel.switch, at);
-            format!("{switch} port {} VL {}\n", channel.port, channel.vl.get())
+            format!("{switch} port {} VL {}", channel.port, channel.vl.get())
         };
-        self.0.iter().map(line).collect()
+        let lines: Vec<_> = self.0.iter().map(line).collect();
+        lines.join("\n")
     }
 }
 

@@ -319,10 +319,8 @@ fn cycle(parts: &FabricState, found: Option<&CreditLoop>) -> Vec<String> {
     words.lines().map(str::to_owned).collect()
 }
 
-/// Without the end of its last line, which `outln!` adds.
 fn words(parts: &FabricState, found: &CreditLoop) -> String {
-    let words = found.in_words(&parts.topology, &parts.routes);
-    words.trim_end().to_owned()
+    found.in_words(&parts.topology, &parts.routes)
 }
 
 /// Quoted, as descriptions may hold blanks, and with the GUID, as several switches may have the

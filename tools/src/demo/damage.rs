@@ -95,10 +95,8 @@ fn compile(inputs: &Inputs, before: Option<&FabricState>) -> Outcome<Compiled> {
         (Some(refusal), _) => Err(Failure::refused(refusal.words.clone())),
         (None, Some(cycle)) => {
             let words = cycle.in_words(&compiled.parts.topology, &compiled.parts.routes);
-            Err(Failure::refused(format!(
-                "multicast closes a credit loop:\n{}",
-                words.trim_end()
-            )))
+            let text = format!("multicast closes a credit loop:\n{words}");
+            Err(Failure::refused(text))
         }
     }
 }

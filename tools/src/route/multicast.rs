@@ -88,7 +88,7 @@ impl Multicast {
             (Some(found), None) => format!(
                 "unicast and the multicast groups given close a credit loop; {REMEDY}; each may \
                  wait for the next:\n{}",
-                found.in_words(&parts.topology, &parts.routes).trim_end()
+                found.in_words(&parts.topology, &parts.routes)
             ),
             (None, _) => return,
         };

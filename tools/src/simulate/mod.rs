@@ -155,7 +155,7 @@ fn in_words(after: &Compiled, found: Option<&routing::proof::CreditLoop>) -> Str
         None => "none".to_owned(),
         Some(cycle) => {
             let words = cycle.in_words(&after.parts.topology, &after.parts.routes);
-            format!("yes, each may wait for the next:\n{}", words.trim_end())
+            format!("yes, each may wait for the next:\n{words}")
         }
     }
 }

@@ -226,8 +226,7 @@ impl Compiled {
 
     /// A loop, a line a channel.
     fn channels(&self, cycle: &CreditLoop) -> String {
-        let words = cycle.in_words(&self.parts.topology, &self.parts.routes);
-        words.trim_end().to_owned()
+        cycle.in_words(&self.parts.topology, &self.parts.routes)
     }
 
     /// The tables were read from a running fabric and not made.

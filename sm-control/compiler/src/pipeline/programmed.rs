@@ -251,8 +251,7 @@ pub(super) fn flaws(compiled: &Compiled) -> Vec<Remark> {
         let words = cycle.in_words(&compiled.parts.topology, &compiled.parts.routes);
         let text = format!(
             "the tables that the switches hold have a credit loop on the SLs in use, each may wait \
-             for the next:\n{}",
-            words.trim_end()
+             for the next:\n{words}"
         );
         flaws.push(Remark::warning("held-credit-loop", text));
     }

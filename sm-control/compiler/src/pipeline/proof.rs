@@ -54,10 +54,7 @@ impl Proof {
     pub fn remarks(&self, parts: &FabricState) -> Vec<Remark> {
         let remark = |found: &CreditLoop, code, sentence: &str| {
             let channels = found.in_words(&parts.topology, &parts.routes);
-            let text = format!(
-                "{sentence}, each may wait for the next:\n{}",
-                channels.trim_end()
-            );
+            let text = format!("{sentence}, each may wait for the next:\n{channels}");
             Remark::warning(code, text)
         };
         let management = self.management_loop.as_ref().map(|found| {

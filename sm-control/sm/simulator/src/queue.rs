@@ -1,7 +1,6 @@
 //! Answers on their way, and nodes that are busy.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sa_fabric::{NodeIx, PortRef};
@@ -9,9 +8,8 @@ use sa_fabric::{NodeIx, PortRef};
 /// What is under way. Of answers with the same time the one that was asked for first comes first.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    waiting: BinaryHeap<Reverse<(Duration, u64, PortRef)>>,
-    /// By number.
-    answers: BTreeMap<u64, [u8; 256]>,
+    /// By time, then by number.
+    waiting: BTreeMap<(Duration, u64), (PortRef, [u8; 256])>,
     posted: u64,
     /// Until when a node is busy.
     busy: BTreeMap<NodeIx, Duration>,
@@ -32,8 +30,7 @@ impl Queue {
 
     pub(crate) fn push(&mut self, at: Duration, port: PortRef, answer: [u8; 256]) {
         self.posted += 1;
-        self.answers.insert(self.posted, answer);
-        self.waiting.push(Reverse((at, self.posted, port)));
+        self.waiting.insert((at, self.posted), (port, answer));
     }
 
     /// None before its time.
@@ -41,11 +38,11 @@ impl Queue {
         if self.first()? > now {
             return None;
         }
-        let Reverse((at, number, port)) = self.waiting.pop()?;
-        Some((at, port, self.answers.remove(&number)?))
+        let ((at, _), (port, answer)) = self.waiting.pop_first()?;
+        Some((at, port, answer))
     }
 
     pub(crate) fn first(&self) -> Option<Duration> {
-        self.waiting.peek().map(|Reverse((at, ..))| *at)
+        self.waiting.keys().next().map(|(at, _)| *at)
     }
 }

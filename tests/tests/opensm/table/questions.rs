@@ -117,17 +117,15 @@ impl Questions {
             rate: SelectedValue::new(selector(rng), rng.pick(&[2, 3, 5, 7])),
             ..PathRecord::default()
         };
-        if rng.one_in(2) {
-            mask = mask | PathCompMask::NUMB_PATH;
-        }
-        if rng.one_in(2) {
-            mask = mask | PathCompMask::REVERSIBLE;
-        }
-        if rng.one_in(8) {
-            mask = mask | PathCompMask::MTU_PAIR;
-        }
-        if rng.one_in(8) {
-            mask = mask | PathCompMask::RATE_PAIR;
+        for (wish, one_in) in [
+            (PathCompMask::NUMB_PATH, 2),
+            (PathCompMask::REVERSIBLE, 2),
+            (PathCompMask::MTU_PAIR, 8),
+            (PathCompMask::RATE_PAIR, 8),
+        ] {
+            if rng.one_in(one_in) {
+                mask = mask | wish;
+            }
         }
         if self.with_sls && rng.one_in(8) {
             mask = mask | PathCompMask::SL;
@@ -161,14 +159,14 @@ impl Questions {
             ..MultiPathRecord::default()
         };
         let mut mask = MultiPathCompMask(0);
-        if rng.one_in(2) {
-            mask = mask | MultiPathCompMask::NUMB_PATH;
-        }
-        if rng.one_in(2) {
-            mask = mask | MultiPathCompMask::REVERSIBLE;
-        }
-        if rng.one_in(8) {
-            mask = mask | MultiPathCompMask::MTU_PAIR;
+        for (wish, one_in) in [
+            (MultiPathCompMask::NUMB_PATH, 2),
+            (MultiPathCompMask::REVERSIBLE, 2),
+            (MultiPathCompMask::MTU_PAIR, 8),
+        ] {
+            if rng.one_in(one_in) {
+                mask = mask | wish;
+            }
         }
         request::multi_path_request(0, mask, &record, &sgids, &dgids).ok()
     }

@@ -13,8 +13,8 @@ use crate::sa_records::Incomplete;
 use crate::{Link, LinkSpeed, LinkState, LinkWidth};
 
 /// Errors: 0, which no node or port has.
-pub(super) fn guid(raw: u64, whose: &str) -> Result<Guid, Incomplete> {
-    Guid::new(raw).map_err(|_| incomplete(format!("{whose} has GUID zero")))
+pub(super) fn guid(raw: u64, whose: impl FnOnce() -> String) -> Result<Guid, Incomplete> {
+    Guid::new(raw).map_err(|_| incomplete(format!("{} has GUID zero", whose())))
 }
 
 /// Up to the first NUL.

@@ -98,7 +98,7 @@ impl Builder {
     /// One NodeRecord: a switch has one, a CA one for each port. Errors: it contradicts an earlier
     /// one of the node.
     fn node(&mut self, record: &NodeRecord) -> Result<(), Incomplete> {
-        let guid = guid(record.node_guid.get(), "a node")?;
+        let guid = guid(record.node_guid.get(), || "a node".to_owned())?;
         let ix = match self.by_guid.get(&guid) {
             Some(ix) => *ix,
             None => self.add(guid, record)?,
@@ -157,10 +157,7 @@ impl Builder {
 
     /// GUID and LID of an end port. Errors: no LID, or a GUID or LID that another port has.
     fn end_port(&mut self, at: PortRef, record: &NodeRecord) -> Result<(), Incomplete> {
-        let guid = match Guid::new(record.port_guid.get()) {
-            Ok(guid) => guid,
-            Err(_) => guid(0, &self.name(at))?,
-        };
+        let guid = guid(record.port_guid.get(), || self.name(at))?;
         if at.port > self.get(at.node).port_count() {
             let name = self.name(at);
             return Err(incomplete(format!("{name}: the node has no such port")));
