@@ -81,12 +81,14 @@ impl<P: FnOnce(&Subnet) -> Wanted> Sweep<P> {
 
     /// The next SMP to send now. `None`: answers or time have to come first, or it is over.
     pub fn send(&mut self, now: Duration) -> Option<[u8; 256]> {
-        self.ask();
-        if self.executor.is_idle() && self.plan.is_some() {
+        loop {
+            while self.executor.has_room() && self.ask() {}
+            let smp = self.executor.send(now);
+            if smp.is_some() || self.plan.is_none() || !self.executor.is_idle() {
+                return smp;
+            }
             self.write();
-            self.ask();
         }
-        self.executor.send(now)
     }
 
     /// What was received.
@@ -110,7 +112,7 @@ impl<P: FnOnce(&Subnet) -> Wanted> Sweep<P> {
 
     /// True when [`Self::send`] has nothing any more, and never will.
     pub fn is_over(&self) -> bool {
-        self.plan.is_none() && self.executor.is_idle()
+        self.plan.is_none() && self.executor.is_idle() && self.waiting() == 0
     }
 
     /// How far it is.
@@ -118,7 +120,7 @@ impl<P: FnOnce(&Subnet) -> Wanted> Sweep<P> {
         Progress {
             is_writing: self.plan.is_none(),
             nodes: self.subnet().nodes().len(),
-            open: self.executor.open(),
+            open: self.executor.open() + self.waiting(),
             window: self.executor.window(),
             counts: self.executor.counts(),
         }
@@ -146,24 +148,29 @@ impl<P: FnOnce(&Subnet) -> Wanted> Sweep<P> {
         }
     }
 
-    /// Gives the executor all that can be asked now.
-    fn ask(&mut self) {
-        match &mut self.phase {
-            Phase::Finding(discovery) => {
-                while let Some((request, question)) = discovery.next_question() {
-                    self.executor.ask(request, Step::Find(question));
-                }
-            }
+    /// Gives the executor one request more, if there is one now. Not all there are: as requests they take several
+    /// times the memory.
+    fn ask(&mut self) -> bool {
+        let next = match &mut self.phase {
+            Phase::Finding(discovery) => discovery
+                .next_question()
+                .map(|(request, question)| (request, Step::Find(question))),
             Phase::Writing(writing) => {
                 let (writing, subnet) = &mut **writing;
-                let is_slow =
-                    |executor: &Executor<Step>, node: NodeIx| executor.is_slow(device(node));
-                while let Some((request, set)) =
-                    writing.next_set(subnet, |node| is_slow(&self.executor, node))
-                {
-                    self.executor.ask(request, Step::Write(set));
-                }
+                let is_slow = |node: NodeIx| self.executor.is_slow(device(node));
+                let next = writing.next_set(subnet, is_slow);
+                next.map(|(request, set)| (request, Step::Write(set)))
             }
+        };
+        next.map(|(request, step)| self.executor.ask(request, step))
+            .is_some()
+    }
+
+    /// What the executor was not given yet.
+    fn waiting(&self) -> usize {
+        match &self.phase {
+            Phase::Finding(discovery) => discovery.waiting(),
+            Phase::Writing(writing) => writing.0.waiting(),
         }
     }
 

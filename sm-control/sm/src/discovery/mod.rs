@@ -95,12 +95,16 @@ impl Discovery {
 
     /// What came of a question.
     pub fn answered(&mut self, question: Question, outcome: Outcome) {
+        let status = match outcome {
+            Outcome::Answered(data) => return self.told(question, &data),
+            Outcome::Refused(status) => Some(status),
+            Outcome::Mute => None,
+        };
         let place = self.place(&question);
         let is_switch = self.is_of_switch(&question);
         let (attribute, modifier) = question.attribute(is_switch);
-        match outcome {
-            Outcome::Answered(data) => self.told(question, &data),
-            Outcome::Refused(status) => {
+        match status {
+            Some(status) => {
                 self.subnet.note(Finding::Refused {
                     place,
                     attribute,
@@ -109,12 +113,17 @@ impl Discovery {
                 });
                 self.refused(&question);
             }
-            Outcome::Mute => self.subnet.note(Finding::Mute {
+            None => self.subnet.note(Finding::Mute {
                 place,
                 attribute,
                 modifier,
             }),
         }
+    }
+
+    /// Questions that were not given out yet.
+    pub fn waiting(&self) -> usize {
+        self.questions.len()
     }
 
     /// What is known so far.

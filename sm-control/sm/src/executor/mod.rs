@@ -24,7 +24,7 @@ mod lane;
 mod request;
 mod window;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use sa_wire::mad::Status;
@@ -41,12 +41,13 @@ pub use self::request::{Counts, Device, Limits, Outcome, Request};
 #[derive(Debug)]
 pub struct Executor<T> {
     limits: Limits,
-    lanes: BTreeMap<Device, Lane<T>>,
+    lanes: HashMap<Device, Lane<T>>,
     ready: VecDeque<Device>,
     slow: VecDeque<Device>,
     /// By transaction id.
-    flying: BTreeMap<u32, Flying<T>>,
-    deadlines: BTreeSet<(Duration, u32)>,
+    flying: HashMap<u32, Flying<T>>,
+    /// Ascending, as all wait equally long. Of a request that has landed it is dropped when it comes to the front.
+    deadlines: VecDeque<(Duration, u32)>,
     /// SMPs that are no requests of ours: they go before everything.
     urgent: VecDeque<[u8; 256]>,
     ended: VecDeque<(T, Outcome)>,
@@ -80,11 +81,11 @@ impl<T> Executor<T> {
         Self {
             window: Window::new(limits.window / 8, limits.window),
             limits,
-            lanes: BTreeMap::new(),
+            lanes: HashMap::new(),
             ready: VecDeque::new(),
             slow: VecDeque::new(),
-            flying: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
+            flying: HashMap::new(),
+            deadlines: VecDeque::new(),
             urgent: VecDeque::new(),
             ended: VecDeque::new(),
             congestion: Congestion::default(),
@@ -163,7 +164,7 @@ impl<T> Executor<T> {
 
     /// The next request that is given up by now, as [`Outcome::Mute`].
     pub fn expired(&mut self, now: Duration) -> Option<(T, Outcome)> {
-        while let Some((deadline, transaction)) = self.deadlines.first().copied() {
+        while let Some((deadline, transaction)) = self.deadlines.front().copied() {
             if deadline > now {
                 break;
             }
@@ -178,7 +179,13 @@ impl<T> Executor<T> {
 
     /// When [`Self::expired`] and [`Self::send`] have something to do without an answer. `None` when nothing is under way.
     pub fn wakes_at(&self) -> Option<Duration> {
-        self.deadlines.first().map(|(deadline, _)| *deadline)
+        self.deadlines.front().map(|(deadline, _)| *deadline)
+    }
+
+    /// True where more devices could be sent something: with as many as the window is wide, none has to take two
+    /// requests at a time while others take none.
+    pub fn has_room(&self) -> bool {
+        self.ready.len() < self.window.size() as usize
     }
 
     /// True when nothing waits and nothing is under way.
@@ -264,7 +271,7 @@ impl<T> Executor<T> {
         pending.tries += 1;
         let (smp, transaction) = (pending.smp(), pending.transaction);
         let deadline = now + self.limits.timeout;
-        self.deadlines.insert((deadline, transaction));
+        self.deadlines.push_back((deadline, transaction));
         let flying = Flying {
             pending,
             deadline,
@@ -288,7 +295,6 @@ impl<T> Executor<T> {
     /// It is not under way any more.
     fn land(&mut self, transaction: u32) -> Option<Flying<T>> {
         let flying = self.flying.remove(&transaction)?;
-        self.deadlines.remove(&(flying.deadline, transaction));
         let places = if flying.in_slow {
             &mut self.in_slow
         } else {
@@ -298,7 +304,19 @@ impl<T> Executor<T> {
         if let Some(lane) = self.lanes.get_mut(&flying.pending.request.device) {
             lane.flying = lane.flying.saturating_sub(1);
         }
+        self.forget_deadlines();
         Some(flying)
+    }
+
+    /// Those at the front that nothing waits for any more. A request that is asked again has another one.
+    fn forget_deadlines(&mut self) {
+        while let Some((deadline, transaction)) = self.deadlines.front() {
+            let flying = self.flying.get(transaction);
+            if flying.is_some_and(|flying| flying.deadline == *deadline) {
+                break;
+            }
+            self.deadlines.pop_front();
+        }
     }
 
     /// No answer in time: again, or given up, and then all that waits for a device that says nothing.

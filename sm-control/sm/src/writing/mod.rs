@@ -110,8 +110,6 @@ impl Writing {
 
     /// What came of a Set. The model then has what the node holds.
     pub fn answered(&mut self, set: &Set, outcome: Outcome, subnet: &mut Subnet) {
-        let (attribute, modifier) = set.attribute(subnet);
-        let place = place(subnet, set.at);
         match outcome {
             Outcome::Answered(data) => self.holds(set, &data, subnet),
             Outcome::Refused(status) => {
@@ -123,8 +121,9 @@ impl Writing {
                     return;
                 }
                 self.missed(set, subnet, true);
+                let (attribute, modifier) = set.attribute(subnet);
                 subnet.note(Finding::Refused {
-                    place,
+                    place: place(subnet, set.at),
                     attribute,
                     modifier,
                     status: status.get(),
@@ -132,14 +131,20 @@ impl Writing {
             }
             Outcome::Mute => {
                 self.missed(set, subnet, false);
+                let (attribute, modifier) = set.attribute(subnet);
                 subnet.note(Finding::Mute {
-                    place,
+                    place: place(subnet, set.at),
                     attribute,
                     modifier,
                 });
             }
         }
         self.ended(set, subnet);
+    }
+
+    /// Sets that were not given out yet.
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
     }
 
     /// What later sweeps need.
