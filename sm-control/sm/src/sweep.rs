@@ -1,10 +1,12 @@
 //! One sweep: find all, let somebody say what the subnet should hold, write what differs.
 //!
 //! ```text
-//!  Sweep::new ─> finding ──(nothing open)──> plan(&Subnet) -> Wanted ─> writing ──(nothing open)──> done
+//!  Sweep::new ─> finding ──(nothing open)──> plan(&Subnet) ─┬─ Some(Wanted) ─> writing ──(nothing open)──> done
+//!                                                         └─ None: nothing is written ────────────────> done
 //! ```
 //!
-//! The plan is the caller's function, so that LIDs, routes and options are none of this room's business. What switches
+//! The plan is the caller's function, so that LIDs, routes and options are none of this room's business; without one the
+//! subnet stays as it is, links that are down included. What switches
 //! acknowledged in the sweep before is taken over, as nobody reads forwarding tables back; of a switch that has forgotten
 //! it (all of its links are in Init) nothing is.
 
@@ -60,9 +62,11 @@ enum Step {
 enum Phase {
     Finding(Discovery),
     Writing(Box<(Writing, Subnet)>),
+    /// There is no plan.
+    Refused(Box<Subnet>),
 }
 
-impl<P: FnOnce(&Subnet) -> Wanted> Sweep<P> {
+impl<P: FnOnce(&Subnet) -> Option<Wanted>> Sweep<P> {
     /// Begins. `before` is what the sweep before left, or [`Swept::default`].
     pub fn new(
         options: discovery::Options,
@@ -131,6 +135,7 @@ impl<P: FnOnce(&Subnet) -> Wanted> Sweep<P> {
         match &self.phase {
             Phase::Finding(discovery) => discovery.subnet(),
             Phase::Writing(writing) => &writing.1,
+            Phase::Refused(subnet) => subnet,
         }
     }
 
@@ -144,6 +149,10 @@ impl<P: FnOnce(&Subnet) -> Wanted> Sweep<P> {
             Phase::Writing(writing) => Swept {
                 subnet: writing.1,
                 memory: writing.0.into_memory(),
+            },
+            Phase::Refused(subnet) => Swept {
+                subnet: *subnet,
+                memory: self.before.memory,
             },
         }
     }
@@ -161,6 +170,7 @@ impl<P: FnOnce(&Subnet) -> Wanted> Sweep<P> {
                 let next = writing.next_set(subnet, is_slow);
                 next.map(|(request, set)| (request, Step::Write(set)))
             }
+            Phase::Refused(_) => None,
         };
         next.map(|(request, step)| self.executor.ask(request, step))
             .is_some()
@@ -171,6 +181,7 @@ impl<P: FnOnce(&Subnet) -> Wanted> Sweep<P> {
         match &self.phase {
             Phase::Finding(discovery) => discovery.waiting(),
             Phase::Writing(writing) => writing.0.waiting(),
+            Phase::Refused(_) => 0,
         }
     }
 
@@ -182,11 +193,10 @@ impl<P: FnOnce(&Subnet) -> Wanted> Sweep<P> {
         let found = core::mem::replace(discovery, Discovery::new(discovery::Options::default()));
         let mut subnet = found.into_subnet();
         take_over(&mut subnet, &self.before.subnet);
-        let wanted = self
-            .plan
-            .take()
-            .map(|plan| plan(&subnet))
-            .unwrap_or_default();
+        let Some(wanted) = self.plan.take().and_then(|plan| plan(&subnet)) else {
+            self.phase = Phase::Refused(Box::new(subnet));
+            return;
+        };
         let memory = core::mem::take(&mut self.before.memory);
         let writing = Writing::new(&subnet, &wanted, memory);
         self.phase = Phase::Writing(Box::new((writing, subnet)));
@@ -202,7 +212,9 @@ impl<P: FnOnce(&Subnet) -> Wanted> Sweep<P> {
                 writing.answered(&set, outcome, subnet);
             }
             // One phase begins when nothing of the other is open.
-            (Phase::Finding(_), Step::Write(_)) | (Phase::Writing(_), Step::Find(_)) => {}
+            (Phase::Finding(_), Step::Write(_))
+            | (Phase::Writing(_), Step::Find(_))
+            | (Phase::Refused(_), _) => {}
         }
     }
 }

@@ -25,6 +25,7 @@ impl Config {
             intake: Intake::new(self.limits),
             fabric: fabric.path.clone(),
             from_sa: None,
+            swept: None,
             heard_sls: None,
             lids: fabric.lids.clone(),
             lmc: fabric.lmc.and_then(|lmc| Lmc::new(lmc).ok()),

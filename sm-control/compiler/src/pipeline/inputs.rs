@@ -27,6 +27,9 @@ pub struct Inputs {
     pub fabric: PathBuf,
     /// What a running SA told, in place of `fabric` and `lids`, which are then not looked at.
     pub from_sa: Option<Arc<SaFabric>>,
+    /// What our own SM found, with the LIDs that it gives, in place of `fabric` and `lids`. Engines and partitions are as
+    /// with a file: it is this SM that programs them.
+    pub swept: Option<Arc<SaFabric>>,
     /// SLs that this SA was heard to give to pairs of ports; none where they are those of policy and
     /// partitions.
     pub heard_sls: Option<Arc<HeardSls>>,
@@ -117,9 +120,9 @@ impl Inputs {
         Some(torus_conf_beside(&self.fabric)).filter(|path| path.is_file())
     }
 
-    /// A running SA has no directory to look into.
+    /// A running SA has no directory to look into, and a swept fabric none either.
     fn looks_beside(&self) -> bool {
-        self.is_open_to_torus() && self.from_sa.is_none()
+        self.is_open_to_torus() && self.from_sa.is_none() && self.swept.is_none()
     }
 
     /// True when a torus configuration may decide: nobody named an engine that has no use for one.

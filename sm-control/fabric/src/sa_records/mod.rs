@@ -72,7 +72,17 @@ impl SaFabric {
     ///
     /// `records` are sorted by whoever read them.
     pub fn from_records(records: Records, whom: String) -> Result<Self, Incomplete> {
-        let mut assembled = assemble(&records)?;
+        Self::assembled(records, whom, true)
+    }
+
+    /// A fabric of which the forwarding tables are still to be made: what an SM found, with the LIDs that it gives.
+    /// Errors: [`Incomplete`], but for tables.
+    pub fn without_tables(records: Records, whom: String) -> Result<Self, Incomplete> {
+        Self::assembled(records, whom, false)
+    }
+
+    fn assembled(records: Records, whom: String, has_tables: bool) -> Result<Self, Incomplete> {
+        let mut assembled = assemble(&records, has_tables)?;
         let notes = core::mem::take(&mut assembled.notes);
         Ok(Self {
             records,

@@ -44,10 +44,22 @@ impl PortQos {
         })
     }
 
-    /// The blocks of both arbitration tables. Shape: `end_port` and `port` as in [`super::pkeys::blocks`].
+    /// The blocks of both arbitration tables. Shape: as of [`arbitration`].
     pub fn arbitration(&self, end_port: u8, port: u8) -> Vec<(Block, Data)> {
-        let tables = [(1, &self.vlarb_low), (3, &self.vlarb_high)];
-        let blocks = tables.into_iter().flat_map(|(first, table)| {
+        arbitration(&self.vlarb_high, &self.vlarb_low, end_port, port)
+    }
+}
+
+/// The blocks of both arbitration tables of a port. Shape: `end_port` and `port` as in [`super::pkeys::blocks`].
+pub fn arbitration(
+    high: &[VlArbEntry],
+    low: &[VlArbEntry],
+    end_port: u8,
+    port: u8,
+) -> Vec<(Block, Data)> {
+    let blocks = [(1, low), (3, high)]
+        .into_iter()
+        .flat_map(|(first, table)| {
             let numbered = (first..).zip(table.chunks(ENTRIES));
             numbered.map(|(number, entries)| {
                 let mut data = [0; 64];
@@ -62,8 +74,7 @@ impl PortQos {
                 (block, data)
             })
         });
-        blocks.collect()
-    }
+    blocks.collect()
 }
 
 /// The SL2VL block of a CA's or router's port.

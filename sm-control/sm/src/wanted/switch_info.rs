@@ -31,6 +31,11 @@ pub fn differs(read: &SwitchInfoRecord, wanted: &SwitchInfoRecord) -> bool {
     without(read) != without(wanted)
 }
 
+/// True for a switch that takes one SL2VL table for many ports.
+pub const fn takes_one_sl2vl_for_many(read: &SwitchInfoRecord) -> bool {
+    read.life_time_and_change & OPTIMISED != 0
+}
+
 const PORT_STATE_CHANGE: u8 = 1 << 2;
 /// OptimizedSLtoVLMappingProgramming.
 const OPTIMISED: u8 = 3;

@@ -9,7 +9,7 @@ use sa_sm::writing::Wanted;
 use sa_wire::records::PortInfoRecord;
 use sa_wire::smp::attribute;
 
-pub(crate) fn plan(subnet: &Subnet) -> Wanted {
+pub(crate) fn plan(subnet: &Subnet) -> Option<Wanted> {
     let mut wanted = Wanted::default();
     let mut ends: Vec<PortRef> = subnet.end_ports().map(|(at, _)| at).collect();
     ends.sort_by_key(|at| (subnet.node(at.node).unwrap().guid(), at.port));
@@ -44,7 +44,7 @@ pub(crate) fn plan(subnet: &Subnet) -> Wanted {
             table.entry(block).or_insert([0xff; 64])[usize::from(lid % 64)] = out;
         }
     }
-    wanted
+    Some(wanted)
 }
 
 /// MTU and VLs.

@@ -7,7 +7,7 @@ use sa_sm::lids::{LidFinding, LidOptions, Range, Reason, Remembered, assign};
 use sa_sm::model::Subnet;
 use sa_wire::{Guid, Lid, Lmc};
 
-use crate::recording::{guid, read, subnet};
+use sm_recordings::{guid, read, subnet};
 
 /// First sweeps, with LMC and `lmc_esp0` of their `opensm.conf`.
 const FRESH: [(&str, u8, bool); 9] = [

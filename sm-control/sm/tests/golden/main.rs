@@ -14,6 +14,5 @@ mod hostile;
 mod lids;
 mod partitions;
 mod ports;
-mod recording;
 mod tables;
 mod whole;

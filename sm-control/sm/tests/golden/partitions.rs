@@ -8,7 +8,7 @@ use sa_fabric::PortRef;
 use sa_sm::model::Subnet;
 use sa_sm::wanted::pkeys::{Places, Wish, blocks, end_port, known, switch_port};
 
-use crate::recording::{fields, place, read, subnet};
+use sm_recordings::{fields, place, read, subnet};
 
 const CASE: &str = "g09-partitions";
 /// Of all nodes that ibsim makes, and of switch ports.

@@ -12,7 +12,7 @@ use sa_wire::records::PortInfoRecord;
 use sa_wire::smp::attribute;
 use sa_wire::{NodeType, Sl};
 
-use crate::recording::{fields, place, read, subnet};
+use sm_recordings::{fields, place, read, subnet};
 
 const QOS: &str = "qos TRUE\nqos_max_vls 8\nqos_high_limit 5\nqos_vlarb_high 0:32,1:32,2:32,3:32\n\
                    qos_vlarb_low 0:64,1:64,2:64,3:64,4:64,5:64,6:64,7:64\n\

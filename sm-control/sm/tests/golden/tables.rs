@@ -11,7 +11,7 @@ use sa_sm::wanted::linear::blocks;
 use sa_sm::wanted::qos::{sl_to_vl, switch_sl_to_vl};
 use sa_wire::{Guid, Lid, NodeType, Sl};
 
-use crate::recording::{fields, guid, read, subnet};
+use sm_recordings::{fields, guid, read, subnet};
 
 /// Routes of a recorded fabric, whose LIDs are those of the SM's first sweep.
 struct Case {

@@ -21,7 +21,7 @@ use sa_sm::writing::Wanted;
 use sa_wire::records::PortInfoRecord;
 use sa_wire::smp::attribute;
 
-use crate::recording::{fields, guid, read, subnet};
+use sm_recordings::{fields, guid, read, subnet};
 
 /// First sweeps without QoS, with what `opensm.conf` says.
 const CASES: [(&str, &str); 6] = [
@@ -93,7 +93,7 @@ fn tables(state: &str, found: &Subnet, node: NodeIx) -> BTreeMap<Block, Data> {
 fn sweep(
     simulator: &mut Simulator,
     sm: PortRef,
-    plan: impl FnOnce(&Subnet) -> Wanted,
+    plan: impl FnOnce(&Subnet) -> Option<Wanted>,
 ) -> (Swept, Counts) {
     let mut sweep = Sweep::new(
         Options::default(),
@@ -142,9 +142,9 @@ fn devices_hold_what_they_held_after_opensm() {
         let opensm = subnet(&state);
         let (fabric, sm) = fabric(name);
         let mut simulator = Simulator::new(&fabric, Timing::NONE);
-        let (_, counts) = sweep(&mut simulator, sm, |found| plan(conf, &state, found));
-        // Read back by a sweep that wants nothing.
-        let (swept, idle) = sweep(&mut simulator, sm, |_| Wanted::default());
+        let (_, counts) = sweep(&mut simulator, sm, |found| Some(plan(conf, &state, found)));
+        // Read back by a sweep without a plan, which writes nothing.
+        let (swept, idle) = sweep(&mut simulator, sm, |_| None);
         assert_eq!(idle.sets, 0, "{name}");
         let mut compared = 0;
         for (node, expected) in opensm.places() {

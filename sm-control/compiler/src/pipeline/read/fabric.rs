@@ -28,11 +28,11 @@ pub(super) fn read(
     reader: &mut Reader,
     inputs: &Inputs,
 ) -> Result<(Fabric, Option<DumpDir>), ReadProblem> {
-    if let Some(from_sa) = &inputs.from_sa {
+    if let Some(told) = told(inputs) {
         // One digest over all records stands for the files.
-        reader.provenance.push(from_sa.provenance());
-        reader.remarks.extend(from_sa.notes().iter().cloned());
-        return Ok((from_sa.fabric().clone(), None));
+        reader.provenance.push(told.provenance());
+        reader.remarks.extend(told.notes().iter().cloned());
+        return Ok((told.fabric().clone(), None));
     }
     let (mut fabric, path, dumps) = match load_by(&inputs.intake, &inputs.fabric)? {
         Loaded::Fabric(fabric) => (fabric, inputs.fabric.clone(), None),
@@ -61,12 +61,18 @@ pub(super) fn subnet(
     fabric: Fabric,
 ) -> Result<Subnet, ReadProblem> {
     // A LID file beside an SA would contradict what runs, so it is not looked at.
-    let subnet = match &inputs.from_sa {
+    let subnet = match told(inputs) {
         Some(from_sa) => subnet_of_sa(from_sa, fabric)?,
         None => subnet_of_files(reader, inputs, options, fabric)?,
     };
     remark_on(reader, &subnet);
     Ok(subnet)
+}
+
+/// A fabric that is no file: of an SA, or of a sweep.
+fn told(inputs: &Inputs) -> Option<&SaFabric> {
+    let told = inputs.from_sa.as_deref();
+    told.or(inputs.swept.as_deref())
 }
 
 /// By the options of the SM, with a LID file where one is named. Errors: the file; no SM; too many

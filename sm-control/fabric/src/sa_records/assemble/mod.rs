@@ -45,10 +45,11 @@ pub(super) struct Assembled {
 }
 
 /// Puts records together. Errors: [`Incomplete`], when what they describe cannot be a
-/// whole fabric: the fabric changed while it was read, or the SA shows this port only a part.
+/// whole fabric: the fabric changed while it was read, or the SA shows this port only a part. `has_tables`: forwarding
+/// tables must be there too.
 ///
 /// Cost: hash look-ups for every record, the tables aside.
-pub(super) fn assemble(records: &Records) -> Result<Assembled, Incomplete> {
+pub(super) fn assemble(records: &Records, has_tables: bool) -> Result<Assembled, Incomplete> {
     let mut builder = Builder::default();
     for node in &records.nodes {
         builder.node(node)?;
@@ -64,7 +65,9 @@ pub(super) fn assemble(records: &Records) -> Result<Assembled, Incomplete> {
     }
     builder.switches_are_described()?;
     builder.cables(records)?;
-    builder.tables_are_whole(records)?;
+    if has_tables {
+        builder.tables_are_whole(records)?;
+    }
     let (lmc, lmc_esp0) = builder.lmc()?;
     let sm = builder.sm(records)?;
     builder.one_prefix(records)?;

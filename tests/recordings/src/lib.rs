@@ -1,4 +1,13 @@
-//! A recorded state of a fabric as a model: lines such as `port GUID/PORT guid=.. peer=.. lid=..`.
+//! Recorded states of subnets that OpenSM brought up (`tests/golden/sm`), as models, for tests.
+//!
+//! A state is lines such as `port GUID/PORT guid=.. peer=.. lid=..`. What is no such line stops the test that reads it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test that cannot go on should stop; the recordings are ours"
+)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,9 +19,10 @@ use sa_wire::records::{NodeRecord, PortInfoRecord, SwitchInfoRecord};
 use zerocopy::FromZeros;
 
 /// A file of a recording, packed or not.
-pub(crate) fn read(case: &str, file: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = root.join("../../tests/golden/sm").join(case);
+pub fn read(case: &str, file: &str) -> String {
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let mut roots = above.map(|above| above.join("tests/golden/sm"));
+    let folder = roots.find(|root| root.is_dir()).unwrap().join(case);
     if let Ok(text) = std::fs::read_to_string(folder.join(file)) {
         return text;
     }
@@ -24,7 +34,7 @@ pub(crate) fn read(case: &str, file: &str) -> String {
 }
 
 /// The nodes, ports and links of a state. The SM runs on the port whose LID is everybody's `smlid`.
-pub(crate) fn subnet(state: &str) -> Subnet {
+pub fn subnet(state: &str) -> Subnet {
     let mut subnet = Subnet::default();
     for line in state.lines().filter(|line| line.starts_with("node ")) {
         subnet.add(node(&Line::new(line)));
@@ -61,13 +71,13 @@ pub(crate) fn subnet(state: &str) -> Subnet {
 }
 
 /// Subject of a line, and what is behind it.
-pub(crate) fn fields(line: &str) -> (&str, &str) {
+pub fn fields(line: &str) -> (&str, &str) {
     let rest = line.split_once(' ').unwrap().1;
     rest.split_once(' ').unwrap()
 }
 
 /// `GUID/PORT`.
-pub(crate) fn place(subnet: &Subnet, text: &str) -> PortRef {
+pub fn place(subnet: &Subnet, text: &str) -> PortRef {
     let (node, port) = text.split_once('/').unwrap();
     PortRef {
         node: subnet.by_guid(guid(node)).unwrap(),
@@ -75,7 +85,8 @@ pub(crate) fn place(subnet: &Subnet, text: &str) -> PortRef {
     }
 }
 
-pub(crate) fn guid(text: &str) -> Guid {
+/// In hex.
+pub fn guid(text: &str) -> Guid {
     Guid::new(number(text)).unwrap()
 }
 

@@ -1,0 +1,182 @@
+//! What a Subnet Manager wants of the subnet that it found.
+//!
+//! ```text
+//!  Subnet (found) ──> LIDs ──> records ──> compiler: routes, proof, policy, snapshot ──> Wanted: every attribute
+//!                                                                                        │ written by sa_sm
+//!  Subnet (afterwards) ──────────────────────────────────────────> Planned::not_held <───┘
+//!        └─ some is not held ──> Planned::held: compiled again, from the tables that the switches acknowledged
+//! ```
+//!
+//! One compilation makes both: the tables that switches get and the snapshot that answers by them, so what is answered is what
+//! was proved and what is programmed. A plan that fails (a file with an error, routes with a credit loop, a subnet that is not
+//! whole) changes nothing: LIDs and P_Key indices that are remembered stay, and so does what the subnet holds.
+//!
+//! Reads the files that [`Inputs`] names, and nothing else; no clock, no port.
+//!
+//! Not here yet: multicast tables of groups with members, alias GUIDs, the order in which changed routes are written.
+
+#![forbid(unsafe_code)]
+
+mod places;
+mod records;
+mod unheld;
+mod wanted;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sa_compiler::pipeline::{self, Compiled, Inputs, PipelineError, ReadProblem, Stamp};
+use sa_compiler::state::FabricState;
+use sa_fabric::options::{ManagerOptions, OpenSmOptions};
+use sa_fabric::sa_records::{Incomplete, SaFabric};
+use sa_sm::lids::{self, LidFinding, LidOptions, Remembered};
+use sa_sm::model::Subnet;
+use sa_sm::wanted::pkeys::Places;
+use sa_sm::wanted::port_info::Common;
+use sa_sm::writing::Wanted;
+use sa_wire::{Guid, Lid, Pkey};
+use thiserror::Error;
+
+use self::wanted::Plan;
+
+pub use self::unheld::Unheld;
+
+/// Why there is no plan. What the subnet holds stays.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The node of the SM has not answered.
+    #[error("the SM's own port does not answer SMPs: is its driver loaded and its link up?")]
+    NoSm,
+    /// All LIDs are others'.
+    #[error("no LID is left for the SM's own port")]
+    NoLid,
+    /// Options cannot be read.
+    #[error(transparent)]
+    Options(#[from] ReadProblem),
+    /// What was found is no whole subnet.
+    #[error("what was found cannot be routed: {0}")]
+    Incomplete(Incomplete),
+    /// The compiler's word, or that of the proof.
+    #[error(transparent)]
+    Compile(#[from] PipelineError),
+}
+
+/// What a person should know of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlanFinding {
+    /// Of LIDs.
+    Lid(LidFinding),
+    /// Keys for which the P_Key table of an end port has no room.
+    KeysLeftOut {
+        /// Its port GUID.
+        port: Guid,
+        /// The keys.
+        keys: Vec<Pkey>,
+    },
+    /// Keys do not fit the table of the switch port towards an end port, so nothing is checked there.
+    NotEnforced {
+        /// The GUID of the end port.
+        port: Guid,
+    },
+}
+
+/// Makes plans, and remembers what has to stay from one to the next.
+#[derive(Debug)]
+pub struct Planner {
+    inputs: Inputs,
+    manager: ManagerOptions,
+    remembered: Remembered,
+    /// P_Key indices, by port GUID.
+    places: BTreeMap<Guid, Places>,
+}
+
+/// What the subnet should hold, and what answers by it.
+#[derive(Debug)]
+pub struct Planned {
+    /// Routes, proof and snapshot. To be published when [`Self::not_held`] says nothing.
+    pub compiled: Compiled,
+    /// The value of every attribute.
+    pub wanted: Wanted,
+    /// What a person should know beside [`Compiled::warnings`].
+    pub findings: Vec<PlanFinding>,
+    /// The LID of the SM's port.
+    pub sm_lid: Lid,
+    inputs: Inputs,
+}
+
+impl Planner {
+    /// `inputs`: engine, partitions, policy and options as for a fabric file; the fabric itself is what is found. Tables of the
+    /// policy's set-up scopes count as in force, as they are programmed. `remembered`: the LIDs of `guid2lid`.
+    pub fn new(inputs: Inputs, manager: ManagerOptions, remembered: Remembered) -> Self {
+        Self {
+            inputs: Inputs {
+                apply_setup: true,
+                from_sa: None,
+                ..inputs
+            },
+            manager,
+            remembered,
+            places: BTreeMap::new(),
+        }
+    }
+
+    /// LIDs of ports, those that are away too: what `guid2lid` should hold.
+    pub const fn remembered(&self) -> &Remembered {
+        &self.remembered
+    }
+
+    /// A plan for what was found. `before` is the state of the last plan that went into service. Errors: [`PlanError`], and
+    /// nothing that is remembered changes.
+    pub fn plan(
+        &mut self,
+        found: &Subnet,
+        before: Option<&FabricState>,
+        stamp: Stamp,
+    ) -> Result<Planned, PlanError> {
+        let sm = found.sm().ok_or(PlanError::NoSm)?;
+        let options = pipeline::options(&self.inputs)?;
+        let mut remembered = self.remembered.clone();
+        let lids = lids::assign(found, lid_options(&options), &mut remembered);
+        let sm_lid = lids.ports.get(&sm).ok_or(PlanError::NoLid)?.lid;
+        let common = Common {
+            options: &options,
+            manager: &self.manager,
+            sm_lid,
+        };
+        // Twice: the compiler takes ports with MTU, VLs and LIDs that they will have, and says what SL leads to the SM.
+        let mut plan = Plan::new(found, &lids, common);
+        let records = records::of(found, plan.wanted(), &lids);
+        let swept = SaFabric::without_tables(records, "the subnet".to_owned())
+            .map_err(PlanError::Incomplete)?;
+        let inputs = Inputs {
+            swept: Some(Arc::new(swept)),
+            ..self.inputs.clone()
+        };
+        let compiled = pipeline::compile_after(&inputs, stamp, before)?;
+        compiled.publishable()?;
+        // Copies, as a plan that fails further down must leave them alone.
+        let mut places = self.places.clone();
+        plan.route(&compiled.parts);
+        plan.keys(&compiled.parts, &mut places);
+        let lid_findings = lids.findings.iter().cloned().map(PlanFinding::Lid);
+        let (wanted, findings) = plan.finish();
+        (self.remembered, self.places) = (remembered, places);
+        Ok(Planned {
+            compiled,
+            wanted,
+            findings: lid_findings.chain(findings).collect(),
+            sm_lid,
+            inputs,
+        })
+    }
+}
+
+fn lid_options(options: &OpenSmOptions) -> LidOptions {
+    LidOptions {
+        lmc: options.lmc.unwrap_or_default(),
+        lmc_esp0: options.lmc_esp0,
+        reassign: options.reassign_lids,
+    }
+}

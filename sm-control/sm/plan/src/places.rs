@@ -1,0 +1,48 @@
+//! Where nodes of the model are in what the compiler made.
+
+use std::collections::HashMap;
+
+use routing::{EndPortIx, SwitchIx};
+use sa_compiler::state::FabricState;
+use sa_fabric::{NodeIx, PortRef};
+use sa_sm::model::Subnet;
+use sa_wire::Guid;
+
+/// By GUID, as the two have orders of their own.
+pub(crate) struct Index {
+    /// By node GUID.
+    nodes: HashMap<Guid, NodeIx>,
+    switches: HashMap<Guid, SwitchIx>,
+    /// By port GUID.
+    ends: HashMap<Guid, EndPortIx>,
+}
+
+impl Index {
+    pub(crate) fn new(found: &Subnet, parts: &FabricState) -> Self {
+        let topology = &parts.topology;
+        let switches = topology.switch_ixs();
+        let ends = topology.end_port_ixs();
+        Self {
+            nodes: found.places().map(|(at, node)| (node.guid(), at)).collect(),
+            switches: switches.map(|ix| (topology.switch(ix).guid, ix)).collect(),
+            ends: ends.map(|ix| (topology.end_port(ix).guid, ix)).collect(),
+        }
+    }
+
+    /// A switch that has routes; `None` for other nodes, and for switches that no cable leads to.
+    pub(crate) fn switch(&self, node: Guid) -> Option<SwitchIx> {
+        self.switches.get(&node).copied()
+    }
+
+    /// `None` for ports that no cable leads to.
+    pub(crate) fn end(&self, port: Guid) -> Option<EndPortIx> {
+        self.ends.get(&port).copied()
+    }
+
+    /// A port of the compiler's fabric as one of the model.
+    pub(crate) fn found(&self, parts: &FabricState, at: PortRef) -> Option<PortRef> {
+        let node = parts.subnet.fabric().node(at.node).guid;
+        let node = self.nodes.get(&node).copied()?;
+        Some(PortRef { node, ..at })
+    }
+}

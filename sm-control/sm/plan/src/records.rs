@@ -1,0 +1,127 @@
+//! A subnet as records, which the compiler takes: as it will be when all that is wanted is written.
+//!
+//! Links that have trained count as up, as they come up once tables are there. A node that has not told enough to be
+//! routed is left out with its links: a switch without SwitchInfo, a port without PortInfo.
+
+use sa_fabric::sa_records::Records;
+use sa_fabric::{NodeIx, PortRef};
+use sa_sm::lids::Plan;
+use sa_sm::model::{Node, PortState, Subnet};
+use sa_sm::writing::Wanted;
+use sa_wire::records::{LinkRecord, NodeRecord, PortInfoRecord, SwitchInfoRecord};
+
+/// Records without tables. Shape: `wanted` and `lids` are of the same subnet.
+pub(crate) fn of(found: &Subnet, wanted: &Wanted, lids: &Plan) -> Records {
+    let view = View {
+        found,
+        wanted,
+        lids,
+    };
+    let mut records = Records::default();
+    for (at, node) in found.places() {
+        view.node(at, node, &mut records);
+    }
+    records.sort();
+    records
+}
+
+struct View<'a> {
+    found: &'a Subnet,
+    wanted: &'a Wanted,
+    lids: &'a Plan,
+}
+
+impl View<'_> {
+    fn node(&self, at: NodeIx, node: &Node, records: &mut Records) {
+        let ends = node.end_ports().filter_map(|(port, end)| {
+            let at = PortRef { node: at, port };
+            let lid = self.lid(at)?;
+            Some((at, end.guid?.get(), lid))
+        });
+        for (at, guid, lid) in ends {
+            records.nodes.push(node_record(node, at, guid, lid));
+            if let Some(info) = self.wanted.switches.get(&at.node) {
+                let info = SwitchInfoRecord {
+                    lid: lid.into(),
+                    ..*info
+                };
+                records.switches.push(info);
+            }
+        }
+        for (port, _) in node.ports() {
+            let at = PortRef { node: at, port };
+            let Some((lid, info)) = self.port(at) else {
+                continue;
+            };
+            records
+                .ports
+                .push(port_record(at, lid, info, self.is_up(at)));
+            records.links.extend(self.link(at, lid));
+        }
+    }
+
+    /// The LID by which a port is known: its own, or that of its switch. `None` where the node cannot be routed.
+    fn lid(&self, at: PortRef) -> Option<u16> {
+        let node = self.found.node(at.node)?;
+        if node.is_switch() && !self.wanted.switches.contains_key(&at.node) {
+            return None;
+        }
+        let port = node.end_port(at.port);
+        let end = PortRef { port, ..at };
+        // A port without PortInfo takes no LID.
+        self.wanted.ports.get(&end)?;
+        Some(self.lids.ports.get(&end)?.lid.get())
+    }
+
+    fn port(&self, at: PortRef) -> Option<(u16, &PortInfoRecord)> {
+        Some((self.lid(at)?, self.wanted.ports.get(&at)?))
+    }
+
+    /// It has a link that has trained. Port 0 of a switch always has.
+    fn is_up(&self, at: PortRef) -> bool {
+        let port = self.found.port(at);
+        let trained = |port: &sa_sm::model::Port| port.state() >= Some(PortState::Init);
+        let is_port0 = at.port == 0;
+        port.is_some_and(|port| is_port0 || (port.peer.is_some() && trained(port)))
+    }
+
+    fn link(&self, at: PortRef, lid: u16) -> Option<LinkRecord> {
+        let peer = self.found.peer(at)?;
+        let (far, _) = self.port(peer)?;
+        let is_up = self.is_up(at) && self.is_up(peer);
+        is_up.then(|| LinkRecord {
+            from_lid: lid.into(),
+            from_port: at.port,
+            to_port: peer.port,
+            to_lid: far.into(),
+            padding: 0.into(),
+        })
+    }
+}
+
+fn node_record(node: &Node, at: PortRef, guid: u64, lid: u16) -> NodeRecord {
+    let vendor = node.record.port_and_vendor.get() & 0x00ff_ffff;
+    NodeRecord {
+        lid: lid.into(),
+        port_guid: guid.into(),
+        port_and_vendor: (u32::from(at.port) << 24 | vendor).into(),
+        ..node.record
+    }
+}
+
+/// Without keys and counters.
+fn port_record(at: PortRef, lid: u16, info: &PortInfoRecord, is_up: bool) -> PortInfoRecord {
+    let state = if is_up {
+        PortState::Active
+    } else {
+        PortState::Down
+    };
+    PortInfoRecord {
+        lid: lid.into(),
+        port_num: at.port,
+        m_key: 0.into(),
+        local_port_num: at.port,
+        speed_supported_and_state: info.speed_supported_and_state & 0xf0 | state as u8,
+        ..*info
+    }
+}

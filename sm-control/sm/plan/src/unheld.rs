@@ -1,0 +1,191 @@
+//! What was planned and is not held, and what answers then.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use routing::engine::{Needs, by_kind};
+use sa_compiler::heard_sls::HeardSls;
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
+use sa_compiler::state::FabricState;
+use sa_fabric::sa_records::{Records, SaFabric};
+use sa_sm::model::{Block, Node, Subnet};
+use sa_sm::wanted::linear;
+use sa_snapshot::model::EngineSl;
+use sa_wire::Guid;
+use sa_wire::records::{LinearForwardingTableRecord, SlToVlRecord};
+use sa_wire::smp::{ALL_INPUTS, ALL_OUTPUTS, attribute};
+
+use crate::{PlanError, Planned};
+
+/// A block of a table that a switch did not acknowledge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unheld {
+    /// Node GUID.
+    pub node: Guid,
+    /// Which block.
+    pub block: Block,
+}
+
+impl Planned {
+    /// Blocks of forwarding and SL2VL tables that a switch did not acknowledge as planned. Empty: the subnet holds what the
+    /// snapshot says. `after` is what the sweep left.
+    pub fn not_held(&self, after: &Subnet) -> Vec<Unheld> {
+        let tables = self.wanted.tables.iter();
+        let tables = tables.filter_map(|(at, blocks)| Some((after.node(*at)?, blocks)));
+        let missing = tables.flat_map(|(node, blocks)| {
+            let differs = |(block, data): &(&Block, &_)| node.tables.get(**block) != Some(*data);
+            let routes = blocks.iter().filter(|(block, _)| is_of_routes(block));
+            routes.filter(differs).map(|(block, _)| Unheld {
+                node: node.guid(),
+                block: *block,
+            })
+        });
+        missing.collect()
+    }
+
+    /// A compilation from the forwarding tables that switches acknowledged, for a subnet that does not hold what was planned:
+    /// answers follow the switches. Errors: as of a plan.
+    pub fn held(
+        &self,
+        after: &Subnet,
+        before: Option<&FabricState>,
+        stamp: Stamp,
+    ) -> Result<Compiled, PlanError> {
+        let Some(swept) = &self.inputs.swept else {
+            return Err(PlanError::NoSm);
+        };
+        let parts = &self.compiled.parts;
+        let mut records = with_tables(swept.records(), after);
+        records.qos = parts.options.qos;
+        if records.qos {
+            self.add_sl2vl(after, &mut records);
+        }
+        let held = SaFabric::from_records(records, swept.whom().to_owned());
+        // An engine that places a torus says which SLs its paths have, also over tables that are not all its own.
+        let engine = parts.routes.engine();
+        let engine = Some(engine).filter(|kind| by_kind(*kind).needs() == Needs::TorusConf);
+        let has_sl_table = matches!(parts.routes.engine_sl(), EngineSl::Table);
+        let inputs = Inputs {
+            swept: None,
+            from_sa: Some(Arc::new(held.map_err(PlanError::Incomplete)?)),
+            heard_sls: has_sl_table.then(|| Arc::new(HeardSls::new(SLS_UNKNOWN.to_owned()))),
+            torus_conf: self.inputs.torus_conf.clone().filter(|_| engine.is_some()),
+            engine,
+            qos: Some(parts.options.qos),
+            ..self.inputs.clone()
+        };
+        Ok(pipeline::compile_after(&inputs, stamp, before)?)
+    }
+
+    /// SL2VL tables as they were acknowledged, for the ports of which some are wanted.
+    fn add_sl2vl(&self, after: &Subnet, records: &mut Records) {
+        for record in &records.nodes {
+            let guid = Guid::new(record.node_guid.get()).ok();
+            let Some(at) = guid.and_then(|guid| after.by_guid(guid)) else {
+                continue;
+            };
+            let (Some(node), Some(wanted)) = (after.node(at), self.wanted.tables.get(&at)) else {
+                continue;
+            };
+            let [own, ..] = record.port_and_vendor.get().to_be_bytes();
+            let tables = sl2vl(node, wanted.keys(), own);
+            records.sl2vl.extend(
+                tables
+                    .into_iter()
+                    .map(|(input, output, table)| SlToVlRecord {
+                        lid: record.lid,
+                        input,
+                        output,
+                        reserved: 0.into(),
+                        vls: table,
+                    }),
+            );
+        }
+        records.sort();
+    }
+}
+
+/// SL2VL tables of a node by input and output port, 0 and 0 for the port `own` of a CA or router.
+fn sl2vl<'a>(
+    node: &Node,
+    wanted: impl Iterator<Item = &'a Block>,
+    own: u8,
+) -> Vec<(u8, u8, [u8; 8])> {
+    let is_meant = |block: &&Block| {
+        let is_own = node.is_switch() || block.end_port == own;
+        block.attribute == attribute::SL_TO_VL && is_own
+    };
+    let mut tables = BTreeMap::new();
+    // A block for all ports comes behind those of single ones by its modifier, and holds for the others.
+    for block in wanted.filter(is_meant) {
+        let Some(table) = node
+            .tables
+            .get(*block)
+            .and_then(|data| data.first_chunk::<8>())
+        else {
+            continue;
+        };
+        for (input, output) in ports_of(node, block.modifier) {
+            tables.entry((input, output)).or_insert(*table);
+        }
+    }
+    let tables = tables.into_iter();
+    tables
+        .map(|((input, output), table)| (input, output, table))
+        .collect()
+}
+
+/// The pairs of ports that a modifier of SL2VL means.
+fn ports_of(node: &Node, modifier: u32) -> Vec<(u8, u8)> {
+    let [_, _, input, output] = modifier.to_be_bytes();
+    let all = || 0..=node.port_count();
+    let inputs = match modifier & ALL_INPUTS {
+        0 => input..=input,
+        _ => all(),
+    };
+    let outputs = || match modifier & ALL_OUTPUTS {
+        0 => output..=output,
+        _ => all(),
+    };
+    inputs
+        .flat_map(|input| outputs().map(move |output| (input, output)))
+        .collect()
+}
+
+/// SLs of pairs are proved with the tables that they were made for.
+const SLS_UNKNOWN: &str = "a switch does not hold the table that it was to hold, and the engine's SLs are for all of them \
+                           together: no SL is known";
+
+/// Packets go astray or deadlock without them.
+fn is_of_routes(block: &Block) -> bool {
+    [attribute::LINEAR_TABLE, attribute::SL_TO_VL].contains(&block.attribute)
+}
+
+/// The same with the tables of now. A block that nobody acknowledged forwards nothing.
+fn with_tables(planned: &Records, after: &Subnet) -> Records {
+    let mut records = planned.clone();
+    for record in &planned.nodes {
+        let node = Guid::new(record.node_guid.get()).ok();
+        let node = node.and_then(|guid| after.node(after.by_guid(guid)?));
+        let Some(node) = node.filter(|node| node.is_switch()) else {
+            continue;
+        };
+        let lid = record.lid.get();
+        let top = planned.switches.iter().find(|it| it.lid.get() == lid);
+        let last = top.map_or(0, |it| it.linear_top.get()) / 64;
+        let table = (0..=last).map(|number| linear_block(node, lid, number));
+        records.lfts.insert(lid, Arc::new(table.collect()));
+    }
+    records
+}
+
+fn linear_block(node: &Node, lid: u16, number: u16) -> LinearForwardingTableRecord {
+    let block = linear::block(u32::from(number));
+    let ports = node.tables.get(block).copied();
+    LinearForwardingTableRecord {
+        lid: lid.into(),
+        block: number.into(),
+        reserved: 0.into(),
+        ports: ports.unwrap_or([linear::NO_PATH; 64]),
+    }
+}

@@ -1,0 +1,230 @@
+//! The sweeps, and what is compared.
+
+use std::fs;
+use std::time::Duration;
+
+use fabric_simulator::{Simulator, Timing};
+use routing::EngineKind;
+use sa_compiler::pipeline::{Inputs, Stamp};
+use sa_fabric::formats::net;
+use sa_fabric::options::ManagerOptions;
+use sa_fabric::{Fabric, NodeIx, PortRef};
+use sa_sm::discovery::Options;
+use sa_sm::executor::{Counts, Limits};
+use sa_sm::lids::Remembered;
+use sa_sm::model::Subnet;
+use sa_sm::sweep::{Sweep, Swept};
+use sa_sm::writing::Wanted;
+use sa_wire::records::PortInfoRecord;
+use sm_plan::{Planned, Planner};
+
+use crate::tables::{held, recorded};
+use sm_recordings::{read, subnet};
+
+const QOS: &str = "qos TRUE\nqos_max_vls 8\nqos_high_limit 5\nqos_vlarb_high 0:32,1:32,2:32,3:32\n\
+                   qos_vlarb_low 0:64,1:64,2:64,3:64,4:64,5:64,6:64,7:64\n\
+                   qos_sl2vl 0,1,2,3,4,5,6,7,0,1,2,3,4,5,6,7\n";
+
+/// A recorded first sweep.
+struct Case {
+    name: &'static str,
+    /// Lines of `opensm.conf`.
+    conf: String,
+    engine: EngineKind,
+    /// It has a partition file.
+    has_partitions: bool,
+    /// Paths are unique, or the engine is the same: forwarding tables are compared too.
+    has_same_routes: bool,
+}
+
+fn cases() -> Vec<Case> {
+    let case = |name, conf: &str, has_same_routes| Case {
+        name,
+        conf: conf.to_owned(),
+        engine: EngineKind::MinHop,
+        has_partitions: false,
+        has_same_routes,
+    };
+    vec![
+        case("g01-star", "", true),
+        case("g02-line", "", true),
+        case("g03-ftree", "", false),
+        case("g04-ftree-lmc1", "lmc 1\n", false),
+        Case {
+            engine: EngineKind::Torus2Qos,
+            ..case("g07-torus444-2qos", QOS, true)
+        },
+        case("g08-ftree-qos", &format!("{QOS}max_op_vls 4\n"), false),
+        Case {
+            has_partitions: true,
+            ..case("g09-partitions", "", false)
+        },
+        case("g11-parallel", "", false),
+        case(
+            "g12-router-esp0-lmc1",
+            &format!("{QOS}lmc 1\nlmc_esp0 TRUE\n"),
+            true,
+        ),
+    ]
+}
+
+impl Case {
+    fn planner(&self, folder: &std::path::Path) -> Planner {
+        let conf = folder.join("opensm.conf");
+        fs::write(&conf, &self.conf).unwrap();
+        let mut inputs = Inputs {
+            opensm_conf: Some(conf),
+            engine: Some(self.engine),
+            ..Inputs::default()
+        };
+        if self.has_partitions {
+            let path = folder.join("partitions.conf");
+            fs::write(&path, read(self.name, "sm-a-partitions.conf")).unwrap();
+            inputs.partitions = Some(path);
+        }
+        if self.engine == EngineKind::Torus2Qos {
+            let path = folder.join("torus-2QoS.conf");
+            fs::write(&path, read(self.name, "torus-2QoS.conf")).unwrap();
+            inputs.torus_conf = Some(path);
+        }
+        let manager = ManagerOptions::parse(self.conf.as_bytes()).unwrap();
+        Planner::new(inputs, manager, Remembered::default())
+    }
+}
+
+fn sweep(
+    simulator: &mut Simulator,
+    sm: PortRef,
+    before: Swept,
+    plan: impl FnOnce(&Subnet) -> Option<Wanted>,
+) -> (Swept, Counts) {
+    let mut sweep = Sweep::new(Options::default(), Limits::default(), 1, before, plan);
+    loop {
+        while let Some(bytes) = sweep.send(Duration::ZERO) {
+            simulator.post(sm, 0xffff, &bytes, Duration::ZERO);
+        }
+        match simulator.next(Duration::ZERO) {
+            Some((_, _, bytes)) => sweep.received(&bytes, Duration::ZERO),
+            None => break,
+        }
+    }
+    assert!(sweep.is_over());
+    let counts = sweep.progress().counts;
+    (sweep.finish(), counts)
+}
+
+/// A sweep by a planner, which must not refuse.
+fn planned(
+    simulator: &mut Simulator,
+    sm: PortRef,
+    before: Swept,
+    planner: &mut Planner,
+) -> (Swept, Counts, Planned) {
+    let mut planned = None;
+    let (swept, counts) = sweep(simulator, sm, before, |found| {
+        let plan = planner.plan(found, None, Stamp::default()).unwrap();
+        let wanted = plan.wanted.clone();
+        planned = Some(plan);
+        Some(wanted)
+    });
+    (swept, counts, planned.unwrap())
+}
+
+/// The fabric of a recording, and the port with its SM.
+fn fabric(case: &str, opensm: &Subnet) -> (Fabric, PortRef) {
+    let fabric = net::parse(read(case, "net").as_bytes()).unwrap();
+    let sm = opensm.sm().unwrap();
+    let guid = opensm.node(sm.node).unwrap().guid();
+    let mut nodes = fabric.nodes().iter();
+    let node = NodeIx::nth(nodes.position(|node| node.guid == guid).unwrap());
+    (fabric, PortRef { node, ..sm })
+}
+
+/// Without what depends on the way it was asked, and the bit that the program of an SM sets.
+fn comparable(info: &PortInfoRecord) -> PortInfoRecord {
+    PortInfoRecord {
+        local_port_num: 0,
+        capability_mask: (info.capability_mask.get() & !PortInfoRecord::IS_SM).into(),
+        ..*info
+    }
+}
+
+/// PortInfo and SwitchInfo of all nodes. Returns how many ports.
+fn compare_ports(name: &str, found: &Subnet, expected: &Subnet) -> usize {
+    let mut compared = 0;
+    for node in expected.nodes() {
+        let own = found.node(found.by_guid(node.guid()).unwrap()).unwrap();
+        let told = |node: &sa_sm::model::Node| {
+            let info = node.switch_info;
+            info.map(|info| (info.linear_top, info.life_time_and_change))
+        };
+        assert_eq!(told(own), told(node), "{name} {}", node.guid());
+        for (port, it) in node.ports() {
+            let Some(expected) = it.info else { continue };
+            let held = own.port(port).unwrap().info.unwrap();
+            let place = format!("{name} {}/{port}", node.guid());
+            assert_eq!(comparable(&held), comparable(&expected), "{place}");
+            compared += 1;
+        }
+    }
+    compared
+}
+
+/// How many Sets the recorded sweep had; `None` where its SMPs were not taken over.
+fn sets_of_opensm(case: &str) -> Option<u64> {
+    if case == "g09-partitions" {
+        return None;
+    }
+    let trace = read(case, "trace.txt");
+    let sets = trace.lines().filter(|line| line.contains(" Set "));
+    u64::try_from(sets.count()).ok()
+}
+
+#[test]
+fn devices_hold_what_they_held_after_opensm() {
+    let folder = tempfile::tempdir().unwrap();
+    for case in cases() {
+        let name = case.name;
+        let state = read(name, "state-0-up.txt");
+        let opensm = subnet(&state);
+        let (fabric, sm) = fabric(name, &opensm);
+        let mut simulator = Simulator::new(&fabric, Timing::NONE);
+        let mut planner = case.planner(folder.path());
+        let (swept, counts, plan) = planned(&mut simulator, sm, Swept::default(), &mut planner);
+        assert_eq!(plan.not_held(&swept.subnet), [], "{name}");
+        // Ports as they tell themselves, tables as they acknowledged them.
+        let (told, _) = sweep(&mut simulator, sm, Swept::default(), |_| None);
+        let ports = compare_ports(name, &told.subnet, &opensm);
+        let (expected, found) = (recorded(&opensm, &state), held(&swept.subnet));
+        let mut differences = Vec::new();
+        let mut compared = 0;
+        for (key, expected) in &expected {
+            if key.0 == "lft" && !case.has_same_routes {
+                assert!(found.contains_key(key), "{name} {key:?}");
+                continue;
+            }
+            // Without QoS nobody writes these.
+            if !found.contains_key(key) && !case.conf.contains("qos") && key.0 != "pkey" {
+                continue;
+            }
+            compared += 1;
+            if found.get(key) != Some(expected) {
+                differences.push((key, expected, found.get(key)));
+            }
+        }
+        let first = &differences[..differences.len().min(8)];
+        assert!(
+            differences.is_empty(),
+            "{name} {}: {first:#?}",
+            differences.len()
+        );
+        let theirs = sets_of_opensm(name);
+        println!(
+            "{name}: {ports} ports, {compared} tables; {} Sets, OpenSM {theirs:?}",
+            counts.sets
+        );
+        let (_, again, _) = planned(&mut simulator, sm, swept, &mut planner);
+        assert_eq!(again.sets, 0, "{name}");
+        assert!(theirs.is_none_or(|theirs| counts.sets <= theirs), "{name}");
+    }
+}
