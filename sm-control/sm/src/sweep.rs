@@ -10,6 +10,7 @@
 //! acknowledged in the sweep before is taken over, as nobody reads forwarding tables back; of a switch that has forgotten
 //! it (all of its links are in Init) nothing is.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sa_fabric::NodeIx;
@@ -66,7 +67,7 @@ enum Phase {
     Refused(Box<Subnet>),
 }
 
-impl<P: FnOnce(&Subnet) -> Option<Wanted>> Sweep<P> {
+impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
     /// Begins. `before` is what the sweep before left, or [`Swept::default`].
     pub fn new(
         options: discovery::Options,

@@ -98,7 +98,7 @@ pub struct Planned {
     /// Routes, proof and snapshot. To be published when [`Self::not_held`] says nothing.
     pub compiled: Compiled,
     /// The value of every attribute.
-    pub wanted: Wanted,
+    pub wanted: Arc<Wanted>,
     /// What a person should know beside [`Compiled::warnings`].
     pub findings: Vec<PlanFinding>,
     /// The LID of the SM's port.
@@ -165,7 +165,7 @@ impl Planner {
         (self.remembered, self.places) = (remembered, places);
         Ok(Planned {
             compiled,
-            wanted,
+            wanted: Arc::new(wanted),
             findings: lid_findings.chain(findings).collect(),
             sm_lid,
             inputs,

@@ -40,13 +40,13 @@ impl<'a> Plan<'a> {
             wanted: Wanted::default(),
             findings: Vec::new(),
         };
+        let (top, life_time) = (lids.top(), common.options.packet_life_time);
         for (at, node) in found.places() {
             for (port, _) in node.ports() {
                 plan.port(PortRef { node: at, port }, Decided::default());
             }
-            let life_time = common.options.packet_life_time;
             let switch = node.switch_info;
-            let switch = switch.map(|info| switch_info::wanted(&info, lids.top(), life_time));
+            let switch = switch.map(|info| switch_info::wanted(&info, top, life_time));
             plan.wanted.switches.extend(switch.map(|info| (at, info)));
         }
         plan

@@ -1,6 +1,7 @@
 //! A plan that is easy to see through: LIDs in the order of GUIDs, shortest paths, the least of both ends of a link.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use sa_fabric::{NodeIx, PortRef};
 use sa_sm::model::attributes::Data;
@@ -9,7 +10,7 @@ use sa_sm::writing::Wanted;
 use sa_wire::records::PortInfoRecord;
 use sa_wire::smp::attribute;
 
-pub(crate) fn plan(subnet: &Subnet) -> Option<Wanted> {
+pub(crate) fn plan(subnet: &Subnet) -> Option<Arc<Wanted>> {
     let mut wanted = Wanted::default();
     let mut ends: Vec<PortRef> = subnet.end_ports().map(|(at, _)| at).collect();
     ends.sort_by_key(|at| (subnet.node(at.node).unwrap().guid(), at.port));
@@ -44,7 +45,7 @@ pub(crate) fn plan(subnet: &Subnet) -> Option<Wanted> {
             table.entry(block).or_insert([0xff; 64])[usize::from(lid % 64)] = out;
         }
     }
-    Some(wanted)
+    Some(Arc::new(wanted))
 }
 
 /// MTU and VLs.

@@ -98,7 +98,7 @@ fn read_back(simulator: &mut Simulator, sm: PortRef) -> Subnet {
 
 /// Every block of a switch's table, by directed routes.
 fn holds(simulator: &mut Simulator, sm: PortRef, subnet: &Subnet) {
-    for (node, tables) in plan(subnet).unwrap().tables {
+    for (node, tables) in plan(subnet).unwrap().tables.clone() {
         let route = subnet.route(PortRef { node, port: 0 }).unwrap();
         for (block, wanted) in tables {
             let mut smp = Smp::directed(method::GET, block.attribute, 99, route.ports()).unwrap();
@@ -126,7 +126,7 @@ fn a_sweep_leaves_what_was_wanted_and_a_second_one_sends_no_set() {
         );
         let told = read_back(&mut simulator, sm);
         assert_eq!(ports_in(&told, PortState::Active), cabled, "{case}");
-        for (at, wanted) in plan(&told).unwrap().ports {
+        for (at, wanted) in plan(&told).unwrap().ports.clone() {
             let info = told.port(at).unwrap().info.unwrap();
             assert_eq!(info, wanted, "{case} {at:?}");
         }

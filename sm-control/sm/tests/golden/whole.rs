@@ -3,6 +3,7 @@
 //! Only the routes are the recording's. No difference is on purpose, so there is no table of any.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fabric_simulator::{Simulator, Timing};
@@ -93,7 +94,7 @@ fn tables(state: &str, found: &Subnet, node: NodeIx) -> BTreeMap<Block, Data> {
 fn sweep(
     simulator: &mut Simulator,
     sm: PortRef,
-    plan: impl FnOnce(&Subnet) -> Option<Wanted>,
+    plan: impl FnOnce(&Subnet) -> Option<Arc<Wanted>>,
 ) -> (Swept, Counts) {
     let mut sweep = Sweep::new(
         Options::default(),
@@ -142,7 +143,9 @@ fn devices_hold_what_they_held_after_opensm() {
         let opensm = subnet(&state);
         let (fabric, sm) = fabric(name);
         let mut simulator = Simulator::new(&fabric, Timing::NONE);
-        let (_, counts) = sweep(&mut simulator, sm, |found| Some(plan(conf, &state, found)));
+        let (_, counts) = sweep(&mut simulator, sm, |found| {
+            Some(Arc::new(plan(conf, &state, found)))
+        });
         // Read back by a sweep without a plan, which writes nothing.
         let (swept, idle) = sweep(&mut simulator, sm, |_| None);
         assert_eq!(idle.sets, 0, "{name}");

@@ -1,6 +1,7 @@
 //! The sweeps, and what is compared.
 
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fabric_simulator::{Simulator, Timing};
@@ -96,7 +97,7 @@ fn sweep(
     simulator: &mut Simulator,
     sm: PortRef,
     before: Swept,
-    plan: impl FnOnce(&Subnet) -> Option<Wanted>,
+    plan: impl FnOnce(&Subnet) -> Option<Arc<Wanted>>,
 ) -> (Swept, Counts) {
     let mut sweep = Sweep::new(Options::default(), Limits::default(), 1, before, plan);
     loop {
@@ -123,7 +124,7 @@ fn planned(
     let mut planned = None;
     let (swept, counts) = sweep(simulator, sm, before, |found| {
         let plan = planner.plan(found, None, Stamp::default()).unwrap();
-        let wanted = plan.wanted.clone();
+        let wanted = Arc::clone(&plan.wanted);
         planned = Some(plan);
         Some(wanted)
     });

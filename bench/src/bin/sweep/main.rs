@@ -1,0 +1,136 @@
+//! What a sweep costs the Subnet Manager: SMPs, CPU time, memory, and the time that it would take on hardware.
+//!
+//! ```text
+//! sweep                               fat trees of 1,024 and 43,904 hosts, a torus of 4,096 switches with QoS
+//! sweep fat-tree:16                   another fabric
+//! ```
+//!
+//! The fabric is simulated in this process, node by node, and so is time: an SMP takes as long as its hops and the processor of
+//! the node that answers. CPU time is that of the Subnet Manager alone, without the simulator's, taken batch by batch. Each line of
+//! JSON is a sweep: the first one, one after which nothing changed, one after a cable failed, one after it is back,
+//! one after a switch with hosts was rebooted. After each the run looks whether every switch holds what was planned and every
+//! link is up, or ends with an error.
+
+#![forbid(unsafe_code)]
+
+mod fabric;
+mod run;
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Parser;
+use fabric_simulator::{Simulator, Timing};
+use sa_fabric::options::ManagerOptions;
+use sa_sm::lids::Remembered;
+use serde::Serialize;
+use sm_plan::Planner;
+
+use self::run::{Manager, Took};
+
+/// As the daemon has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Measures sweeps over a simulated fabric.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// torus:XxYxZxHOSTS, or a shape as `sapphire bench` takes it: fat-tree:PORTS
+    #[arg(default_values = ["fat-tree:16", "fat-tree:56", "torus:16x16x16x1"])]
+    fabrics: Vec<String>,
+    /// What a node's processor needs for an SMP, in microseconds
+    #[arg(long, default_values_t = [50, 1000], value_name = "US")]
+    service: Vec<u64>,
+    /// Program SL2VL and VL arbitration too, as torus-2QoS needs it
+    #[arg(long)]
+    qos: bool,
+}
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
+    let arguments = Arguments::parse();
+    let folder = tempfile::tempdir()?;
+    for name in &arguments.fabrics {
+        for service in &arguments.service {
+            let is_torus = name.starts_with("torus:");
+            let service = Duration::from_micros(*service);
+            measure(name, service, arguments.qos || is_torus, folder.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn measure(name: &str, service: Duration, qos: bool, folder: &Path) -> Result<(), Failure> {
+    let (fabric, inputs) = fabric::named(name, qos, folder)?;
+    let timing = Timing {
+        hop: Duration::from_micros(1),
+        service,
+    };
+    let planner = Planner::new(inputs, ManagerOptions::default(), Remembered::default());
+    let sm = fabric::first_host(&fabric)?;
+    let (cable, leaf) = fabric::to_fail(&fabric)?;
+    let far = fabric.port(cable).peer.ok_or("the cable has no far end")?;
+    let mut manager = Manager::new(Simulator::new(&fabric, timing), planner, sm);
+    let step = |manager: &mut Manager, event| print(name, service, event, &manager.sweep()?);
+    step(&mut manager, "first")?;
+    step(&mut manager, "nothing")?;
+    manager.simulator.unplug(cable);
+    step(&mut manager, "cable")?;
+    manager.simulator.plug(cable, far);
+    step(&mut manager, "cable back")?;
+    manager.simulator.reboot(leaf);
+    step(&mut manager, "leaf rebooted")
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    schema: &'static str,
+    fabric: &'a str,
+    service_us: u128,
+    event: &'a str,
+    smps: u64,
+    sets: u64,
+    repeated: u64,
+    /// On hardware, by the simulated time, without the plan.
+    simulated_s: f64,
+    plan_ms: f64,
+    plan_cpu_ms: f64,
+    /// Without the plan.
+    core_ms: f64,
+    core_ns_per_smp: f64,
+    /// Of this process, the simulator's nodes included.
+    peak_mb: f64,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "fewer than 2^52 SMPs")]
+fn print(name: &str, service: Duration, event: &str, took: &Took) -> Result<(), Failure> {
+    let line = Line {
+        schema: "bench.sweep/1",
+        fabric: name,
+        service_us: service.as_micros(),
+        event,
+        smps: took.counts.sent,
+        sets: took.counts.sets,
+        repeated: took.counts.repeated,
+        simulated_s: took.simulated.as_secs_f64(),
+        plan_ms: took.plan.as_secs_f64() * 1e3,
+        plan_cpu_ms: took.plan_cpu.as_secs_f64() * 1e3,
+        core_ms: took.core.as_secs_f64() * 1e3,
+        core_ns_per_smp: took.core.as_secs_f64() * 1e9 / took.counts.sent.max(1) as f64,
+        peak_mb: peak_mb()?,
+    };
+    writeln!(std::io::stdout(), "{}", serde_json::to_string(&line)?)?;
+    Ok(())
+}
+
+/// `VmHWM` of proc(5).
+fn peak_mb() -> Result<f64, Failure> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    let kilobytes: f64 = number.ok_or("no VmHWM in /proc/self/status")?.parse()?;
+    Ok(kilobytes / 1e3)
+}
