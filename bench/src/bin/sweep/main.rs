@@ -89,17 +89,25 @@ fn measure(name: &str, service: Duration, qos: bool, folder: &Path) -> Result<()
 struct Line<'a> {
     schema: &'static str,
     fabric: &'a str,
+    /// What a node's processor needs for an SMP.
     service_us: u128,
+    /// What happened before the sweep.
     event: &'a str,
+    /// All that were sent.
     smps: u64,
+    /// Of these, Sets.
     sets: u64,
+    /// Of all, those that were sent again because no answer came.
     repeated: u64,
     /// On hardware, by the simulated time, without the plan.
     simulated_s: f64,
+    /// LIDs, routes, proof, snapshot, tables: by the clock on the wall.
     plan_ms: f64,
+    /// The same of all threads.
     plan_cpu_ms: f64,
-    /// Without the plan.
+    /// Finding and writing, without the plan: of the one thread that does it.
     core_ms: f64,
+    /// The same for each SMP, its answer included.
     core_ns_per_smp: f64,
     /// Of this process, the simulator's nodes included.
     peak_mb: f64,

@@ -1,4 +1,7 @@
 //! Where nodes of the model are in what the compiler made.
+//!
+//! The model numbers nodes as they were found, the compiler by its own order, and leaves out what no cable leads to. GUIDs are
+//! what both know; the model has each once.
 
 use std::collections::HashMap;
 

@@ -2,6 +2,9 @@
 //!
 //! Links that have trained count as up, as they come up once tables are there. A node that has not told enough to be
 //! routed is left out with its links: a switch without SwitchInfo, a port without PortInfo.
+//!
+//! Why records: they are how the compiler takes a subnet that is no file, checked for contradictions on the way in, and they
+//! compare cheaply with those of the sweep before. Forwarding tables are not among them, as they are what is to be made.
 
 use sa_fabric::sa_records::Records;
 use sa_fabric::{NodeIx, PortRef};

@@ -1,4 +1,15 @@
 //! What was planned and is not held, and what answers then.
+//!
+//! ```text
+//!  all blocks acknowledged ──────────────> the plan's snapshot
+//!  some not ──> records with the tables that are held ──> compiled as those of another SM's subnet:
+//!                 torus: SLs of the engine, paths of the tables, where both agree with the proof
+//!                 SLs by pair of ports (dfsssp-nue): none is known, so no path is answered
+//!                 others: paths of the tables, SLs of policy and partitions
+//! ```
+//!
+//! A block that was sent and not answered counts as forwarding nothing: the switch may hold the old one or the new one, and a path
+//! that nobody knows is no answer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,18 @@
 //! Every attribute of every node, out of what the compiler made.
+//!
+//! | attribute | from |
+//! |---|---|
+//! | PortInfo: LID, LMC, MTU, VLs, timers, M_Key | LIDs, options, both ends of the link |
+//! | PortInfo: MasterSMSL | the engine's SL from the port to the SM, else `sm_sl` |
+//! | PortInfo: VLHighLimit | QoS tables of the port |
+//! | SwitchInfo | the largest LID, `packet_life_time` |
+//! | LinearForwardingTable | routes |
+//! | SLtoVLMappingTable | set-up scope of the policy, engine, options: the first that has one |
+//! | VLArbitrationTable | set-up scope of the policy, options |
+//! | P_KeyTable of end ports | partitions, with keys at the indices that they had |
+//! | P_KeyTable of switch ports before them | the same keys without holes |
+//!
+//! A node that the compiler left out (no cable leads to it) gets LIDs and PortInfo, and no tables.
 
 use std::collections::BTreeMap;
 

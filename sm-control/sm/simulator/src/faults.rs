@@ -1,4 +1,8 @@
 //! What goes wrong, by rule.
+//!
+//! A rule names SMPs by node, method, attribute and modifier, lets some of them pass, and then acts on so many: the third Set of a
+//! switch's forwarding table is one rule, a switch that is mute for ever another. Rules are asked in their order and the first
+//! that fits counts the SMP, so a narrow one goes before a wide one.
 
 use std::time::Duration;
 

@@ -1,4 +1,11 @@
 //! Answers on their way, and nodes that are busy.
+//!
+//! ```text
+//!  SMP arrives ── node is free ──────────────> served at once ─┐
+//!              └─ node serves others still ──> served after ───┴──> answer on its way ──> popped at its time
+//! ```
+//!
+//! Time goes forward: who posts at a time before that of an earlier post finds nodes busy until the later one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

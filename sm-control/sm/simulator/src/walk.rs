@@ -2,6 +2,16 @@
 //!
 //! A directed route needs links that are trained, whatever their state; a LID needs tables, and
 //! links that are Active. The way back of a directed route is noted in the SMP on the way out.
+//!
+//! | what is on the way | directed route | LID |
+//! |---|---|---|
+//! | link in Init or Armed | passes | lost |
+//! | switch | by the next port of the route | by its forwarding table |
+//! | CA or router between the ends | lost | lost |
+//! | switch with this LID on its port 0 | goes on | arrives |
+//! | a circle of tables | cannot be: a route has 63 hops | lost after 64 hops |
+//!
+//! Data VLs, credits and P_Keys play no part: SMPs have a VL of their own.
 
 use sa_fabric::PortRef;
 use sa_wire::NodeType;

@@ -1,4 +1,12 @@
 //! Cables that are pulled and plugged in, and nodes that start anew.
+//!
+//! | event | the ports | their switches |
+//! |---|---|---|
+//! | pulled | Down, polling | PortStateChange |
+//! | plugged in | Init, trained; what was plugged in there before is pulled | PortStateChange |
+//! | node off and on | its own as at power-on, then Init like those at the far ends | PortStateChange at the far ends |
+//!
+//! What an SM wrote stays but where a node starts anew: a link that comes back has its old MTU, VLs and tables.
 
 use sa_fabric::{NodeIx, PortRef};
 

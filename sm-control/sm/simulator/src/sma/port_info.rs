@@ -1,4 +1,13 @@
 //! PortInfo: what is kept of a Set, and what it does to the link.
+//!
+//! ```text
+//!  Down ──cable──> Init ──Set──> Armed ──Set──> Active
+//!    ^               ^  Set Down, at either end    │
+//!    └─ cable pulled ┴─────────────────────────────┘
+//! ```
+//!
+//! A Set goes one step: to Armed from Init, to Active from Armed, where the far end is no more than one step behind. State
+//! and physical state 0 are "no change", and so are a width and a speed of 0.
 
 use sa_fabric::PortRef;
 use sa_wire::mad::Status;

@@ -1,4 +1,12 @@
 //! Tables of ports and switches: what is written is what is read.
+//!
+//! | attribute | modifier of CAs and routers | of switches | refused with 0x001c |
+//! |---|---|---|---|
+//! | P_KeyTable | block | port, block | beyond PartitionCap; of external ports PartitionEnforcementCap |
+//! | SLtoVLMappingTable | none | input, output port; all of either where the switch can | ports that are not there |
+//! | VLArbitrationTable | part 1 to 4, port | part, port | other parts |
+//! | LinearForwardingTable | | block of 64 LIDs | beyond LinearFDBCap |
+//! | MulticastForwardingTable | | group of 16 ports, block of 32 MLIDs | beyond MulticastFDBCap |
 
 use sa_wire::mad::Status;
 use sa_wire::smp::{ALL_INPUTS, ALL_OUTPUTS};
