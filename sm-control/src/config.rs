@@ -30,6 +30,7 @@ mod ports;
 mod problem;
 mod ranges;
 mod sa;
+mod sm;
 mod uring;
 mod workers;
 
@@ -51,6 +52,7 @@ pub use ports::{PortSection, RingSection};
 pub use problem::{ConfigError, ConfigProblem, Problem};
 pub use ranges::{NumberProblem, RANGES, Range};
 pub use sa::{AccessRule, OverloadSection, Role, SaSection};
+pub use sm::SmSection;
 pub use uring::IoUring;
 pub use workers::{Numa, WorkersSection};
 
@@ -72,6 +74,9 @@ pub struct Config {
     /// The partitions.
     #[serde(default)]
     pub partitions: PartitionsSection,
+    /// Options of the Subnet Manager.
+    #[serde(default)]
+    pub sm: SmSection,
     /// Where requests come from.
     #[serde(default, rename = "port")]
     pub ports: Vec<PortSection>,

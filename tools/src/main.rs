@@ -37,6 +37,7 @@ mod inputs;
 mod json;
 mod load;
 mod manual;
+mod migrate;
 mod netlink;
 mod policy;
 mod query;
@@ -105,6 +106,8 @@ enum Verb {
     Answer(answer::Answer),
     /// Say why a pair gets the PathRecord it gets, hop by hop
     Explain(explain::Explain),
+    /// Write a configuration of sapphired from OpenSM's options
+    Migrate(migrate::Migrate),
     /// Check, convert, explain QoS policy files
     #[command(subcommand)]
     Policy(policy::Policy),
@@ -170,6 +173,7 @@ fn run(verb: &Verb) -> Outcome {
         Verb::Snapshot(verb) => snapshot::run(verb),
         Verb::Answer(verb) => answer::run(verb),
         Verb::Explain(verb) => explain::run(verb),
+        Verb::Migrate(verb) => migrate::run(verb),
         Verb::Policy(verb) => policy::run(verb),
         Verb::Draw(verb) => draw::run(verb),
         Verb::RoceEntropy(verb) => roce_entropy::run(verb),

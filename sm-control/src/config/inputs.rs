@@ -40,6 +40,7 @@ impl Config {
             on_policy_error: self.policy.on_error,
             partitions: self.partitions.file.clone(),
             opensm_conf: fabric.opensm_conf.clone(),
+            settings: self.sm.settings.clone(),
             prefix_routes: fabric.prefix_routes.clone(),
             aliases: fabric.aliases.clone(),
             qos: fabric.qos,

@@ -12,6 +12,7 @@ use policy::{Dialect, ParseOptions};
 use routing::EngineKind;
 use routing::engine::{self, Needs};
 use sa_fabric::intake::Intake;
+use sa_fabric::options::Setting;
 use sa_fabric::sa_records::SaFabric;
 use sa_wire::{DataVls, Lmc, Mtu};
 use serde::Deserialize;
@@ -59,6 +60,8 @@ pub struct Inputs {
     pub partitions: Option<PathBuf>,
     /// `opensm.conf`; none: OpenSM's defaults, but with QoS on.
     pub opensm_conf: Option<PathBuf>,
+    /// Options over those of `opensm_conf`, one by one.
+    pub settings: Vec<Setting>,
     /// `prefix-routes.conf`; else what `opensm_conf` names beside itself.
     pub prefix_routes: Option<PathBuf>,
     /// `opensm-sa.dump` to take alias GUIDs from.

@@ -42,6 +42,58 @@ pub struct ManagerOptions {
     pub use_optimized_slvl: bool,
     /// `lmc`, 0 where the file does not say.
     pub lmc: Lmc,
+    /// `m_key_lookup`: the M_Key of a port is looked up in a file of those that were given.
+    pub m_key_lookup: bool,
+    /// `fdr10`, 0: off, 1: on where both ends can, 2: as it is.
+    pub fdr10: u8,
+    /// `suppress_sl2vl_mad_status_errors`: a switch may refuse an SL2VL table without a word in the log.
+    pub suppress_sl2vl_mad_status_errors: bool,
+    /// `babbling_port_policy`: a port that repeats a trap for ever is disabled.
+    pub babbling_port_policy: bool,
+    /// `no_clients_rereg`: clients are not asked to register again.
+    pub no_clients_rereg: bool,
+    /// `drop_event_subscriptions`: those of ports that are gone end.
+    pub drop_event_subscriptions: bool,
+    /// `honor_guid2lid_file`: LIDs of the file are kept over those that ports have.
+    pub honor_guid2lid_file: bool,
+    /// `fsync_high_avail_files`: files for a restart are on the disk before the sweep goes on.
+    pub fsync_high_avail_files: bool,
+    /// When the subnet is looked at, and how SMPs are sent.
+    pub sweeps: SweepOptions,
+    /// How this SM and others find out who is the master.
+    pub mastership: MastershipOptions,
+}
+
+/// When the subnet is looked at, and how SMPs are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SweepOptions {
+    /// `sweep_interval`. Units: seconds; 0: never by itself.
+    pub interval: u32,
+    /// `sweep_on_trap`: at once when a trap tells of a change.
+    pub on_trap: bool,
+    /// `force_heavy_sweep`: each looks at everything.
+    pub force_heavy: bool,
+    /// `max_wire_smps`: SMPs without an answer at one time; 0: any number.
+    pub max_wire_smps: u32,
+    /// `transaction_retries`.
+    pub retries: u32,
+    /// `long_transaction_timeout`: for what takes a device long. Units: milliseconds.
+    pub long_timeout: u32,
+}
+
+/// How this SM and others find out who is the master.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MastershipOptions {
+    /// `sm_priority`, 0 to 15: the highest becomes the master.
+    pub priority: u8,
+    /// `sminfo_polling_timeout`: how often a standby asks the master. Units: milliseconds.
+    pub polling_timeout: u32,
+    /// `polling_retry_number`: a master that leaves so many unanswered is gone.
+    pub polling_retries: u32,
+    /// `ignore_other_sm`: other SMs do not count.
+    pub ignore_other_sm: bool,
+    /// `sm_inactive`: it begins as "not active".
+    pub inactive: bool,
 }
 
 /// Which packets a switch port drops for their P_Key.
@@ -93,6 +145,41 @@ impl Default for ManagerOptions {
             keep_pkey_indexes: true,
             use_optimized_slvl: false,
             lmc: Lmc::default(),
+            m_key_lookup: true,
+            fdr10: 1,
+            suppress_sl2vl_mad_status_errors: false,
+            babbling_port_policy: false,
+            no_clients_rereg: false,
+            drop_event_subscriptions: false,
+            honor_guid2lid_file: false,
+            fsync_high_avail_files: true,
+            sweeps: SweepOptions::default(),
+            mastership: MastershipOptions::default(),
+        }
+    }
+}
+
+impl Default for SweepOptions {
+    fn default() -> Self {
+        Self {
+            interval: 10,
+            on_trap: true,
+            force_heavy: false,
+            max_wire_smps: 4,
+            retries: 3,
+            long_timeout: 500,
+        }
+    }
+}
+
+impl Default for MastershipOptions {
+    fn default() -> Self {
+        Self {
+            priority: 0,
+            polling_timeout: 10_000,
+            polling_retries: 4,
+            ignore_other_sm: false,
+            inactive: false,
         }
     }
 }
@@ -112,8 +199,17 @@ impl ManagerOptions {
         Ok(options)
     }
 
-    /// Sets an option; another key is somebody else's.
-    fn set(&mut self, key: &str, value: &Value<'_>) -> Result<(), ParseError> {
+    /// Sets an option. False for another key, which is somebody else's.
+    pub(super) fn set(&mut self, key: &str, value: &Value<'_>) -> Result<bool, ParseError> {
+        Ok(self.set_key(key, value)?
+            || self.set_link(key, value)?
+            || self.set_choice(key, value)?
+            || self.sweeps.set(key, value)?
+            || self.mastership.set(key, value)?)
+    }
+
+    /// M_Keys and LIDs.
+    fn set_key(&mut self, key: &str, value: &Value<'_>) -> Result<bool, ParseError> {
         match key {
             "m_key" => self.m_key = value.number()?,
             "m_key_protection_level" => {
@@ -122,6 +218,18 @@ impl ManagerOptions {
             "m_key_lease_period" => {
                 self.m_key_lease_period = value.within("m_key_lease_period", 0..=0xffff)?;
             }
+            "m_key_lookup" => self.m_key_lookup = value.boolean()?,
+            "lmc" => self.lmc = Lmc::new(value.within("lmc", 0..=7)?).unwrap_or_default(),
+            "honor_guid2lid_file" => self.honor_guid2lid_file = value.boolean()?,
+            "fsync_high_avail_files" => self.fsync_high_avail_files = value.boolean()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Numbers in PortInfo.
+    fn set_link(&mut self, key: &str, value: &Value<'_>) -> Result<bool, ParseError> {
+        match key {
             "force_link_width" => self.force_link_width = value.within("force_link_width", BYTE)?,
             "force_link_speed" => {
                 self.force_link_speed = value.within("force_link_speed", 0..=15)?;
@@ -129,6 +237,7 @@ impl ManagerOptions {
             "force_link_speed_ext" => {
                 self.force_link_speed_ext = value.within("force_link_speed_ext", 0..=31)?;
             }
+            "fdr10" => self.fdr10 = value.within("fdr10", 0..=2)?,
             "vl_stall_count" => self.vl_stall_count = value.within("vl_stall_count", 0..=7)?,
             "leaf_vl_stall_count" => {
                 self.leaf_vl_stall_count = value.within("leaf_vl_stall_count", 0..=7)?;
@@ -140,17 +249,68 @@ impl ManagerOptions {
             "overrun_errors_threshold" => {
                 self.overrun_errors_threshold = value.within("overrun_errors_threshold", 0..=15)?;
             }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// What is done or not.
+    fn set_choice(&mut self, key: &str, value: &Value<'_>) -> Result<bool, ParseError> {
+        match key {
             "part_enforce" => {
                 self.part_enforce = value.choice(&Enforcement::WORDS, "both, in, out or off")?
             }
             "keep_pkey_indexes" => self.keep_pkey_indexes = value.boolean()?,
             "use_optimized_slvl" => self.use_optimized_slvl = value.boolean()?,
-            "lmc" => self.lmc = Lmc::new(value.within("lmc", 0..=7)?).unwrap_or_default(),
-            _ => {}
+            "suppress_sl2vl_mad_status_errors" => {
+                self.suppress_sl2vl_mad_status_errors = value.boolean()?;
+            }
+            "babbling_port_policy" => self.babbling_port_policy = value.boolean()?,
+            "no_clients_rereg" => self.no_clients_rereg = value.boolean()?,
+            "drop_event_subscriptions" => self.drop_event_subscriptions = value.boolean()?,
+            _ => return Ok(false),
         }
-        Ok(())
+        Ok(true)
     }
 }
+
+impl SweepOptions {
+    fn set(&mut self, key: &str, value: &Value<'_>) -> Result<bool, ParseError> {
+        match key {
+            "sweep_interval" => self.interval = value.within("sweep_interval", WORD)?,
+            "sweep_on_trap" => self.on_trap = value.boolean()?,
+            "force_heavy_sweep" => self.force_heavy = value.boolean()?,
+            "max_wire_smps" => self.max_wire_smps = value.within("max_wire_smps", WORD)?,
+            "transaction_retries" => self.retries = value.within("transaction_retries", WORD)?,
+            "long_transaction_timeout" => {
+                self.long_timeout = value.within("long_transaction_timeout", WORD)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+impl MastershipOptions {
+    fn set(&mut self, key: &str, value: &Value<'_>) -> Result<bool, ParseError> {
+        match key {
+            "sm_priority" => self.priority = value.within("sm_priority", 0..=15)?,
+            "sminfo_polling_timeout" => {
+                self.polling_timeout = value.within("sminfo_polling_timeout", WORD)?;
+            }
+            "polling_retry_number" => {
+                self.polling_retries = value.within("polling_retry_number", WORD)?;
+            }
+            "ignore_other_sm" => self.ignore_other_sm = value.boolean()?,
+            "sm_inactive" => self.inactive = value.boolean()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// What OpenSM reads as 32 bits.
+const WORD: core::ops::RangeInclusive<u64> = 0..=0xffff_ffff;
 
 #[cfg(test)]
 mod tests {
@@ -158,7 +318,7 @@ mod tests {
 
     #[test]
     fn keys_of_the_manager_are_read_and_others_passed_over() {
-        let text = b"m_key 0x1234abcd # ours\nsweep_interval x\npart_enforce in\nlmc 2\nforce_link_width 0\n";
+        let text = b"m_key 0x1234abcd # ours\nqos x\npart_enforce in\nlmc 2\nforce_link_width 0\n";
         let options = ManagerOptions::parse(text).unwrap();
         assert_eq!((options.m_key, options.lmc.get()), (0x1234_abcd, 2));
         assert_eq!(options.part_enforce.bits(), 2);

@@ -18,14 +18,18 @@
 mod manager;
 mod names;
 mod qos;
+mod settings;
 mod value;
 
 use sa_snapshot::model::RateLimit;
 use sa_text::{Line, Position, lines};
 use sa_wire::{Guid, Lmc, Sl, SubnetPrefix};
 
-pub use self::manager::{Enforcement, ManagerOptions};
+pub use self::manager::{Enforcement, ManagerOptions, MastershipOptions, SweepOptions};
 pub use self::qos::{PortClass, QosSet, QosTables, VlArbEntry, fit_sl2vl, fit_vl_arb};
+pub use self::settings::{
+    Entry, NUMBER_KEYS, SWITCH_KEYS, Setting, TEXT_KEYS, default_of, entries,
+};
 use self::value::Value;
 use super::error::{Note, ParseError};
 use super::text::{Cursor, decode};

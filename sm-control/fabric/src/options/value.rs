@@ -41,6 +41,11 @@ impl<'a> Value<'a> {
         self.start.at()
     }
 
+    /// Without blanks and quotes, whatever it is.
+    pub(super) const fn raw(&self) -> &'a str {
+        self.text
+    }
+
     /// At the text without quotes. Columns of errors are those of `start`, so its own are not used.
     fn cursor(&self) -> Cursor<'a> {
         Cursor::new(Line {

@@ -13,7 +13,7 @@ use sa_tests::ring::{Bed, CONFIG};
 const VIA: &str = "--via ring:ring --timeout 2000";
 
 /// What each verb is run with in the directory of [`site`]. A verb that is not here fails the tests.
-const ARGUMENTS: [(&str, &str); 53] = [
+const ARGUMENTS: [(&str, &str); 54] = [
     ("demo", "--radix 3 --seconds 0.1"),
     ("fabric torus", "3 3 3 -o made"),
     ("fabric fat-tree", "--radix 4 -o made"),
@@ -47,6 +47,7 @@ const ARGUMENTS: [(&str, &str); 53] = [
         "explain",
         "H0_0_0_0 H1_1_1_0 --fabric net --torus-conf torus-2QoS.conf",
     ),
+    ("migrate", "opensm.conf"),
     ("policy check", "policy.conf"),
     ("policy convert", "policy.conf --to xml"),
     ("policy lint", "policy.conf"),
@@ -190,6 +191,7 @@ pub(crate) fn site() -> Result<Bed> {
     for (name, text) in [
         ("policy.conf", policy),
         ("ports.csv", "50000 7\n50001 5\n50002 6\n"),
+        ("opensm.conf", "sm_sl 1\nsweep_interval 5\n"),
         ("roce.json", roce),
         ("netlink.json", netlink),
     ] {

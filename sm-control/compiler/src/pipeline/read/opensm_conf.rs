@@ -1,4 +1,5 @@
-//! Options of the SM: `opensm.conf`, what the command line says over it, what an SA says over both.
+//! Options of the SM: `opensm.conf`, what the configuration sets one by one over it (`[sm]`), what the command line says
+//! over both, what an SA says over all.
 //!
 //! | option | by the SA | by command line or configuration | by the file | else |
 //! |---|---|---|---|---|
@@ -14,7 +15,7 @@ use std::path::Path;
 
 use sa_fabric::intake::Kind;
 use sa_fabric::mistaken::{FileKind, mistaken};
-use sa_fabric::options::OpenSmOptions;
+use sa_fabric::options::{OpenSmOptions, Setting};
 use sa_fabric::sa_records::{self, SaFabric};
 use sa_text::Remark;
 
@@ -28,6 +29,7 @@ pub(super) fn read(reader: &mut Reader, inputs: &Inputs) -> Result<OpenSmOptions
         Some(path) => file(reader, path)?,
         None => OpenSmOptions::default(),
     };
+    assign(reader, &inputs.settings, &mut options)?;
     options.qos = qos(reader, inputs, &options);
     options.lmc = inputs.lmc.or(options.lmc);
     if let Some(from_sa) = &inputs.from_sa {
@@ -56,6 +58,28 @@ fn file(reader: &mut Reader, path: &Path) -> Result<OpenSmOptions, ReadProblem> 
     });
     reader.remarks.extend(unused);
     Ok(options)
+}
+
+/// Takes options that were given one by one. What only an SM follows is told, as for lines of a file. Errors: a value that is not
+/// what its key needs; who parsed a configuration has refused it already, with its place.
+fn assign(
+    reader: &mut Reader,
+    settings: &[Setting],
+    options: &mut OpenSmOptions,
+) -> Result<(), ReadProblem> {
+    for setting in settings {
+        let is_used = options
+            .apply(setting)
+            .map_err(|error| ReadProblem::parse(Path::new("[sm]"), error))?;
+        if !is_used {
+            let key = &setting.key;
+            reader.warn(
+                "option-without-effect",
+                format!("[sm] {key} has no effect here"),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Whether the SM uses QoS: what the operator says, the file, the SA, OpenSM's default.

@@ -1,0 +1,96 @@
+//! Where an option of OpenSM's goes.
+
+use sa_fabric::options::{NUMBER_KEYS, SWITCH_KEYS, TEXT_KEYS};
+
+/// What becomes of an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// A key of the same name in `[sm]`: a number, or true or false.
+    Bare,
+    /// The same, as text.
+    Quoted,
+    /// `[fabric] qos`.
+    Qos,
+    /// `[routing]`, where the engine is one whose paths can be told beside its tables.
+    Engine,
+    /// A file, with the section and key that name it.
+    File(&'static str, &'static str),
+    /// Nothing, for this reason.
+    LeftOut(&'static str),
+}
+
+/// Where an option goes; none for one that OpenSM does not know.
+pub(super) fn of(key: &str, is_known: impl Fn(&str) -> bool) -> Option<Fate> {
+    let fate = match key {
+        "qos" => Fate::Qos,
+        "routing_engine" => Fate::Engine,
+        "torus_config" => Fate::File("routing", "torus_conf"),
+        "partition_config_file" => Fate::File("partitions", "file"),
+        "qos_policy_file" => Fate::File("policy", "file"),
+        "prefix_routes_file" => Fate::File("fabric", "prefix_routes"),
+        "root_guid_file" => Fate::LeftOut(MADE),
+        _ if TEXT_KEYS.contains(&key) => Fate::Quoted,
+        _ if NUMBER_KEYS.contains(&key) || SWITCH_KEYS.contains(&key) => Fate::Bare,
+        _ if is_known(key) => Fate::LeftOut(reason(key)),
+        _ => return None,
+    };
+    Some(fate)
+}
+
+/// Why engines and what they are told have no place beside the SM that routes.
+pub(super) const MADE: &str = "paths are those that the SM has made, whatever made them";
+
+/// Families of options, by how their names begin, and why they have no place.
+const FAMILIES: [(&[&str], &str); 8] = [
+    (
+        &["perfmgr", "event_db"],
+        "sapphired is no performance manager",
+    ),
+    (
+        &["cc_", "congestion_control"],
+        "sapphired is no congestion manager",
+    ),
+    (&["event_plugin"], "plug-ins of OpenSM cannot be loaded"),
+    (
+        &["console"],
+        "`sapphire status`, `reload` and `rollback` do this; see [control]",
+    ),
+    (
+        &[
+            "log_",
+            "force_log_flush",
+            "accum_log_file",
+            "per_module_logging_file",
+            "dump_files_dir",
+            "node_name_map_name",
+        ],
+        "the log goes to standard error, see [log]; dumps are written by `sapphire route`",
+    ),
+    (
+        &[
+            "daemon",
+            "single_thread",
+            "max_msg_fifo_timeout",
+            "exit_on_fatal",
+        ],
+        "how the process runs is a matter of its unit",
+    ),
+    (
+        &["sa_db_"],
+        "what clients set is kept in the directory of [state]",
+    ),
+    (
+        &["max_wire_smps2", "max_smps_timeout"],
+        "how many SMPs are on the wire follows the answers; max_wire_smps bounds it",
+    ),
+];
+
+/// Why a known option has no place.
+fn reason(key: &str) -> &'static str {
+    let mut families = FAMILIES.iter();
+    let found = families.find(|(names, _)| names.iter().any(|name| key.starts_with(name)));
+    found.map_or(
+        "it tells OpenSM how to route or to serve, and nothing here depends on it",
+        |(_, why)| why,
+    )
+}

@@ -1,0 +1,63 @@
+//! The configuration that is written, section by section.
+
+use std::fmt::Write;
+
+/// Lines of sections. Shape: `key = value`, in the order in which they came.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    lines: Vec<(&'static str, String)>,
+}
+
+/// In this order.
+const SECTIONS: [&str; 5] = ["fabric", "routing", "policy", "partitions", "sm"];
+
+impl Written {
+    /// A key with a number, or true or false.
+    pub(super) fn bare(&mut self, section: &'static str, key: &str, value: &str) {
+        self.lines.push((section, format!("{key} = {value}")));
+    }
+
+    /// A key with text.
+    pub(super) fn quoted(&mut self, section: &'static str, key: &str, value: &str) {
+        self.bare(section, key, &quoted(value));
+    }
+
+    /// How many keys an `[sm]` has.
+    pub(super) fn of_sm(&self) -> usize {
+        let sm = self.lines.iter().filter(|(section, _)| *section == "sm");
+        sm.count()
+    }
+
+    /// The whole file.
+    pub(super) fn text(&self, from: &str) -> String {
+        let mut text = format!(
+            "# Written by `sapphire migrate` from {from}: sapphired beside an OpenSM, see \
+             docs/operating.md.\n"
+        );
+        for section in SECTIONS {
+            let lines = self.lines.iter().filter(|(of, _)| *of == section);
+            let lines: Vec<&str> = lines.map(|(_, line)| line.as_str()).collect();
+            if !lines.is_empty() {
+                let _ = write!(text, "\n[{section}]\n{}\n", lines.join("\n"));
+            }
+        }
+        text.push_str("\n[opensm]\n\n[[port]]\ntransport = \"umad\"\n");
+        text
+    }
+}
+
+/// A basic string of TOML.
+fn quoted(value: &str) -> String {
+    let mut text = String::from("\"");
+    for letter in value.chars() {
+        match letter {
+            '"' | '\\' => text.extend(['\\', letter]),
+            letter if letter.is_control() => {
+                let _ = write!(text, "\\u{:04X}", u32::from(letter));
+            }
+            letter => text.push(letter),
+        }
+    }
+    text.push('"');
+    text
+}
