@@ -26,7 +26,7 @@ use toml::Value;
 /// `[sm]`
 #[derive(Debug, Clone, Default)]
 pub struct SmSection {
-    /// As written, in the order of the keys; each is known and has a value that its key takes.
+    /// As written, by key; each is known and has a value that its key takes.
     pub settings: Vec<Setting>,
     /// Those of them that only an SM follows, over OpenSM's defaults.
     pub manager: ManagerOptions,
@@ -39,6 +39,7 @@ impl SmSection {
             key: key.to_owned(),
             value: text(key, value)?,
         };
+        // Without its place, which is that in the value: who reads the whole configuration knows the value's.
         let problem = |error: sa_fabric::error::ParseError| error.problem.to_string();
         // Both, as a few keys count for answers and for what is written.
         OpenSmOptions::default().apply(&setting).map_err(problem)?;
@@ -55,21 +56,26 @@ fn text(key: &str, value: &Value) -> Result<String, String> {
         Err(format!("invalid type: {found}, expected {expected}"))
     };
     match value {
+        // First: what a key takes is only known of keys that there are.
         _ if !is_known(key) => Err(unknown(key)),
         Value::Integer(number) if NUMBER_KEYS.contains(&key) => Ok(number.to_string()),
+        // OpenSM's words, which its reader asks for.
         Value::Boolean(true) if SWITCH_KEYS.contains(&key) => Ok("TRUE".to_owned()),
         Value::Boolean(false) if SWITCH_KEYS.contains(&key) => Ok("FALSE".to_owned()),
         Value::String(words) if TEXT_KEYS.contains(&key) => Ok(words.clone()),
+        // 0 and 1 are no truths here: in `opensm.conf` either would be FALSE.
         _ if SWITCH_KEYS.contains(&key) => other("true or false"),
         _ if NUMBER_KEYS.contains(&key) => other("a number"),
         _ => other("a string"),
     }
 }
 
+/// Whether some list has the key.
 fn is_known(key: &str) -> bool {
     all().any(|known| known == key)
 }
 
+/// Every key of the section, in the order in which errors name them.
 fn all() -> impl Iterator<Item = &'static str> {
     let keys = NUMBER_KEYS.iter().chain(&SWITCH_KEYS).chain(&TEXT_KEYS);
     keys.copied()
@@ -103,6 +109,7 @@ impl<'de> Visitor<'de> for Keys {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SmSection, A::Error> {
         let mut section = SmSection::default();
         while let Some((key, value)) = map.next_entry::<String, Value>()? {
+            // The first problem ends it, as in other sections.
             section.set(&key, &value).map_err(A::Error::custom)?;
         }
         Ok(section)
@@ -131,7 +138,7 @@ mod tests {
             .into_iter()
             .map(|it| it.key)
             .collect();
-        assert_eq!(given, ["sm_sl", "m_key", "lmc_esp0", "lmc"]);
+        assert_eq!(given, ["lmc", "lmc_esp0", "m_key", "sm_sl"]);
     }
 
     #[test]

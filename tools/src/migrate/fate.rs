@@ -1,4 +1,16 @@
 //! Where an option of OpenSM's goes.
+//!
+//! | options | go to |
+//! |---|---|
+//! | numbers, switches and texts of the SM, `qos_*` among them | `[sm]`, under their names |
+//! | `qos` | `[fabric] qos` |
+//! | `partition_config_file`, `qos_policy_file`, `prefix_routes_file` | `[partitions]`, `[policy]`, `[fabric]` |
+//! | `routing_engine`, `torus_config` | `[routing]`, where the engine is torus-2QoS |
+//! | of other managers, of OpenSM's process, its log and its console | nowhere |
+//! | of other engines | nowhere |
+//!
+//! Who is not in a list of `sa_fabric::options` and no exception here has no place: an option of a newer OpenSM is left out with
+//! words, and not lost.
 
 use sa_fabric::options::{NUMBER_KEYS, SWITCH_KEYS, TEXT_KEYS};
 
@@ -29,6 +41,7 @@ pub(super) fn of(key: &str, is_known: impl Fn(&str) -> bool) -> Option<Fate> {
         "qos_policy_file" => Fate::File("policy", "file"),
         "prefix_routes_file" => Fate::File("fabric", "prefix_routes"),
         "root_guid_file" => Fate::LeftOut(MADE),
+        // Behind the files: `qos_policy_file` begins like the options of QoS.
         _ if TEXT_KEYS.contains(&key) => Fate::Quoted,
         _ if NUMBER_KEYS.contains(&key) || SWITCH_KEYS.contains(&key) => Fate::Bare,
         _ if is_known(key) => Fate::LeftOut(reason(key)),
@@ -87,6 +100,7 @@ const FAMILIES: [(&[&str], &str); 8] = [
 
 /// Why a known option has no place.
 fn reason(key: &str) -> &'static str {
+    // The first that fits; no name fits two.
     let mut families = FAMILIES.iter();
     let found = families.find(|(names, _)| names.iter().any(|name| key.starts_with(name)));
     found.map_or(

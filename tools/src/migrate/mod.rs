@@ -8,6 +8,13 @@
 //! opensm.conf ──> judged by the readers of the daemon ──> entries ──> fate of each ──> Written ──> judged by Config::parse
 //! ```
 //!
+//! | line | becomes |
+//! |---|---|
+//! | the default of OpenSM 3.3.23, in any spelling of a number | nothing, and is counted |
+//! | one of several for the same key, but the last | a warning |
+//! | an option with a place | a key |
+//! | any other | a warning with the reason |
+//!
 //! A value that cannot be read ends it, with its place: half a configuration must not be loaded by mistake.
 
 mod fate;
@@ -59,10 +66,12 @@ pub(crate) fn run(verb: &Migrate) -> Outcome {
         let what = format!("the configuration that comes of it is refused: {problem}");
         return Err(Failure::failed_in(&verb.file, what));
     }
+    // On standard error: standard output may be the configuration itself.
     for (at, why) in &moved.left_out {
         errln!("{name}:{}:{}: left out: {why}", at.line, at.column);
     }
     if let Some(path) = &verb.output {
+        // There may be keys of the SM inside.
         or_fail(outlet::write(path, Readers::Owner, text.as_bytes()))?;
         outln!("{}: {}", path.display(), moved.summary());
     } else {
@@ -111,6 +120,7 @@ impl<'a> Moved<'a> {
         moved
             .written
             .bare("fabric", "qos", &options.qos.to_string());
+        // Of several lines for one key the last counts, for OpenSM and for the reader.
         let last: HashMap<&str, Position> = lines
             .iter()
             .map(|line| (line.setting.key.as_str(), line.at))
@@ -127,6 +137,7 @@ impl<'a> Moved<'a> {
         moved
     }
 
+    /// Notes a line that has no place in what is written, and why.
     fn leave(&mut self, line: &Entry, why: impl AsRef<str>) {
         let Setting { key, value } = &line.setting;
         let what = format!("{key} {value}: {}", why.as_ref());
@@ -194,6 +205,7 @@ impl<'a> Moved<'a> {
         } else if section == "routing" && !has_torus {
             self.leave(line, "routing_engine does not begin with torus-2QoS");
         } else if section == "policy" && !self.options.qos {
+            // Else the daemon would follow rules that OpenSM's answers do not.
             self.leave(line, "QoS is off, so OpenSM does not read it");
         } else {
             let path = self.directory.join(value);
@@ -205,6 +217,7 @@ impl<'a> Moved<'a> {
         }
     }
 
+    /// How much became what, in one line.
     fn summary(&self) -> String {
         format!(
             "{} in [sm], {} left out, {} OpenSM's default",
@@ -222,6 +235,7 @@ fn is_same(one: &str, other: &str) -> bool {
 
 /// A number as C reads it.
 fn number(text: &str) -> Option<u64> {
+    // A leading 0 is that of base 8, but alone.
     let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     match (hexadecimal, text.strip_prefix('0')) {
         (Some(digits), _) => u64::from_str_radix(digits, 16).ok(),

@@ -8,7 +8,7 @@ pub(super) struct Written {
     lines: Vec<(&'static str, String)>,
 }
 
-/// In this order.
+/// In this order: what the fabric is, then what is made of it, as the examples have it.
 const SECTIONS: [&str; 5] = ["fabric", "routing", "policy", "partitions", "sm"];
 
 impl Written {
@@ -37,6 +37,7 @@ impl Written {
         for section in SECTIONS {
             let lines = self.lines.iter().filter(|(of, _)| *of == section);
             let lines: Vec<&str> = lines.map(|(_, line)| line.as_str()).collect();
+            // An empty section would say no more than none.
             if !lines.is_empty() {
                 let _ = write!(text, "\n[{section}]\n{}\n", lines.join("\n"));
             }
@@ -52,6 +53,7 @@ fn quoted(value: &str) -> String {
     for letter in value.chars() {
         match letter {
             '"' | '\\' => text.extend(['\\', letter]),
+            // TOML takes none of these as they are.
             letter if letter.is_control() => {
                 let _ = write!(text, "\\u{:04X}", u32::from(letter));
             }

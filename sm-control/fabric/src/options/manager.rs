@@ -188,8 +188,10 @@ impl ManagerOptions {
     /// Reads an `opensm.conf`. Errors: the first value that is not what its key needs.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let mut options = Self::default();
+        // What is odd in the text is told by who reads the other options of the same file.
         let text = decode(bytes, &mut Vec::new());
         for line in lines(&text) {
+            // A comment may begin in the middle of a word, as for OpenSM.
             let code = line.text.split('#').next().unwrap_or_default();
             let mut cursor = Cursor::new(sa_text::Line { text: code, ..line });
             cursor.skip_blanks();
@@ -218,6 +220,7 @@ impl ManagerOptions {
             "m_key_lease_period" => {
                 self.m_key_lease_period = value.within("m_key_lease_period", 0..=0xffff)?;
             }
+            // Without it OpenSM asks all ports with the one key.
             "m_key_lookup" => self.m_key_lookup = value.boolean()?,
             "lmc" => self.lmc = Lmc::new(value.within("lmc", 0..=7)?).unwrap_or_default(),
             "honor_guid2lid_file" => self.honor_guid2lid_file = value.boolean()?,
@@ -237,6 +240,7 @@ impl ManagerOptions {
             "force_link_speed_ext" => {
                 self.force_link_speed_ext = value.within("force_link_speed_ext", 0..=31)?;
             }
+            // No number of a link's speed: 2 leaves the ports as they are.
             "fdr10" => self.fdr10 = value.within("fdr10", 0..=2)?,
             "vl_stall_count" => self.vl_stall_count = value.within("vl_stall_count", 0..=7)?,
             "leaf_vl_stall_count" => {
@@ -275,11 +279,13 @@ impl ManagerOptions {
 }
 
 impl SweepOptions {
+    /// Sets an option. False for another key. Errors: the value is not what the key needs.
     fn set(&mut self, key: &str, value: &Value<'_>) -> Result<bool, ParseError> {
         match key {
             "sweep_interval" => self.interval = value.within("sweep_interval", WORD)?,
             "sweep_on_trap" => self.on_trap = value.boolean()?,
             "force_heavy_sweep" => self.force_heavy = value.boolean()?,
+            // 0 lifts the limit, in OpenSM too.
             "max_wire_smps" => self.max_wire_smps = value.within("max_wire_smps", WORD)?,
             "transaction_retries" => self.retries = value.within("transaction_retries", WORD)?,
             "long_transaction_timeout" => {
@@ -292,8 +298,10 @@ impl SweepOptions {
 }
 
 impl MastershipOptions {
+    /// Sets an option. False for another key. Errors: the value is not what the key needs.
     fn set(&mut self, key: &str, value: &Value<'_>) -> Result<bool, ParseError> {
         match key {
+            // Four bits in SMInfo.
             "sm_priority" => self.priority = value.within("sm_priority", 0..=15)?,
             "sminfo_polling_timeout" => {
                 self.polling_timeout = value.within("sminfo_polling_timeout", WORD)?;

@@ -14,7 +14,8 @@ use super::{ManagerOptions, OpenSmOptions};
 use crate::error::ParseError;
 use crate::text::{Cursor, decode};
 
-/// Keys of an SM that take a number.
+/// Keys of an SM that take a number. Keys of files are in none of these lists, as files have keys of their own wherever
+/// a configuration names them; nor is `qos`, which a daemon has to know of beside its SM.
 pub const NUMBER_KEYS: [&str; 36] = [
     "m_key_protection_level",
     "m_key_lease_period",
@@ -126,6 +127,7 @@ pub struct Entry {
 pub fn entries(bytes: &[u8]) -> Vec<Entry> {
     let text = decode(bytes, &mut Vec::new());
     let entry = |line: Line<'_>| {
+        // As the readers have it: also inside quotes.
         let code = line.text.split('#').next().unwrap_or_default();
         let mut cursor = Cursor::new(Line { text: code, ..line });
         cursor.skip_blanks();
@@ -133,6 +135,7 @@ pub fn entries(bytes: &[u8]) -> Vec<Entry> {
         let key = cursor.word().to_owned();
         let value = Value::new(cursor).raw().to_owned();
         let setting = Setting { key, value };
+        // A line of blanks and comments.
         (!setting.key.is_empty()).then_some(Entry { at, setting })
     };
     lines(&text).filter_map(entry).collect()
@@ -140,6 +143,7 @@ pub fn entries(bytes: &[u8]) -> Vec<Entry> {
 
 /// What OpenSM 3.3.23 does without a line for a key, as `opensm -c` writes it; none for a key that it does not know.
 pub fn default_of(key: &str) -> Option<&'static str> {
+    // 160 lines, looked through for each line of a file of that size: no need for a map.
     let mut lines = DEFAULTS.lines().filter_map(|line| line.split_once(' '));
     lines
         .find(|(name, _)| *name == key)
@@ -154,6 +158,7 @@ impl OpenSmOptions {
     /// needs; the place is that in the value.
     pub fn apply(&mut self, setting: &Setting) -> Result<bool, ParseError> {
         let (key, value) = (setting.key.as_str(), setting.of_value());
+        // In the order of a file's reader: `qos_policy_file` begins like the options of QoS.
         Ok(self.set(key, &value)? || self.set_qos(key, &value)?)
     }
 }
@@ -166,7 +171,9 @@ impl ManagerOptions {
 }
 
 impl Setting {
+    /// As the readers take it. Places in it count from its own beginning.
     fn of_value(&self) -> Value<'_> {
+        // A text of one line: there is no other to be in.
         Value::new(Cursor::new(Line {
             number: 1,
             text: &self.value,
