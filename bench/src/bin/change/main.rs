@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod fabric;
+mod figures;
 mod overheard;
 
 use std::io::Write as _;
@@ -28,6 +29,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use fabric::Fabric;
+use figures::{least, median, milliseconds};
 use sa_bench::clock::process_cpu_time;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Proof, Stamp, Timings};
 use sa_compiler::state::FabricState;
@@ -237,15 +239,9 @@ const SCHEMA: &str = "bench.change/1";
 
 /// Medians, and the least of those figures that a release page has.
 fn print(fabric: &Fabric, cable: &str, way: &str, all: &[Took]) -> Result<(), Failure> {
-    let spread = |of: fn(&Took) -> Duration| {
-        let mut times: Vec<Duration> = all.iter().map(of).collect();
-        times.sort_unstable();
-        let ms = |nth: usize| times.get(nth).map(|time| round(time.as_secs_f64() * 1e3));
-        (ms(times.len() / 2), ms(0))
-    };
-    let median = |of: fn(&Took) -> Duration| spread(of).0;
-    let (wall, wall_least) = spread(|took| took.wall);
-    let (cpu, cpu_least) = spread(|took| took.cpu);
+    let times = |of: fn(&Took) -> Duration| all.iter().map(move |took| milliseconds(of(took)));
+    let middle = |of: fn(&Took) -> Duration| median(times(of)).map(round);
+    let smallest = |of: fn(&Took) -> Duration| least(times(of)).map(round);
     let line = Line {
         schema: SCHEMA,
         fabric: &fabric.name,
@@ -253,16 +249,16 @@ fn print(fabric: &Fabric, cable: &str, way: &str, all: &[Took]) -> Result<(), Fa
         way,
         publishable: all.iter().all(|took| took.is_publishable),
         rounds: all.len(),
-        read_ms: median(|took| took.steps.read),
-        route_ms: median(|took| took.steps.route),
-        check_ms: median(|took| took.steps.check),
-        build_ms: median(|took| took.steps.build),
-        compare_ms: median(|took| took.steps.compare),
-        publish_ms: median(|took| took.publish),
-        wall_ms: wall,
-        wall_least_ms: wall_least,
-        cpu_ms: cpu,
-        cpu_least_ms: cpu_least,
+        read_ms: middle(|took| took.steps.read),
+        route_ms: middle(|took| took.steps.route),
+        check_ms: middle(|took| took.steps.check),
+        build_ms: middle(|took| took.steps.build),
+        compare_ms: middle(|took| took.steps.compare),
+        publish_ms: middle(|took| took.publish),
+        wall_ms: middle(|took| took.wall),
+        wall_least_ms: smallest(|took| took.wall),
+        cpu_ms: middle(|took| took.cpu),
+        cpu_least_ms: smallest(|took| took.cpu),
     };
     writeln!(std::io::stdout(), "{}", serde_json::to_string(&line)?)?;
     Ok(())

@@ -27,6 +27,7 @@ use sa_wire::umad::{MAD_SIZE, Slot};
 use serde::Serialize;
 
 use crate::Failure;
+use crate::figures::{least, median, milliseconds};
 
 /// The SA of a fabric in memory, which is overheard.
 struct InMemory {
@@ -138,32 +139,22 @@ pub(crate) fn measure(
         line = Some((sweep.len() + blocks.len(), blocks.len(), round.questions()));
     }
     let (words, blocks, questions) = line.ok_or("no round")?;
+    let middle = |of: fn(&Took) -> f64| median(all.iter().map(of)).unwrap_or_default();
     let of = |step: fn(&Timings) -> Duration| {
-        median(all.iter().map(|took| milliseconds(step(&took.steps))))
+        let times = all.iter().map(|took| milliseconds(step(&took.steps)));
+        median(times).unwrap_or_default()
     };
-    let whole = |steps: &Timings| {
-        let Timings {
-            read,
-            route,
-            check,
-            build,
-            compare,
-        } = *steps;
-        milliseconds(read + route + check + build + compare)
-    };
-    let records = all.iter().map(|took| took.wall - whole(&took.steps));
-    let wall = all.iter().map(|took| took.wall);
     let line = Line {
         schema: "bench.change-overheard/1",
         fabric: name,
         cable,
         words,
         blocks,
-        heard_ms: median(all.iter().map(|took| took.heard)),
-        least_wall_ms: wall.clone().fold(f64::INFINITY, f64::min),
-        wall_ms: median(wall),
-        cpu_ms: median(all.iter().map(|took| took.cpu)),
-        records_ms: median(records),
+        heard_ms: middle(|took| took.heard),
+        least_wall_ms: least(all.iter().map(|took| took.wall)).unwrap_or_default(),
+        wall_ms: middle(|took| took.wall),
+        cpu_ms: middle(|took| took.cpu),
+        records_ms: middle(|took| took.wall - milliseconds(took.steps.total())),
         read_ms: of(|steps| steps.read),
         route_ms: of(|steps| steps.route),
         check_ms: of(|steps| steps.check),
@@ -294,16 +285,4 @@ fn hear(written: &Mutex<Written>, words: &[Word]) {
 /// Nobody panics with it locked.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// With two digits behind the point.
-fn milliseconds(time: Duration) -> f64 {
-    (time.as_secs_f64() * 1e5).round() / 1e2
-}
-
-/// Of an odd number of times the middle one.
-fn median(all: impl Iterator<Item = f64>) -> f64 {
-    let mut all: Vec<f64> = all.collect();
-    all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied().unwrap_or_default()
 }

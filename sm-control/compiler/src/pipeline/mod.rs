@@ -90,6 +90,20 @@ pub struct Timings {
     pub compare: Duration,
 }
 
+impl Timings {
+    /// All steps together.
+    pub fn total(&self) -> Duration {
+        let Self {
+            read,
+            route,
+            check,
+            build,
+            compare,
+        } = *self;
+        read + route + check + build + compare
+    }
+}
+
 /// A snapshot and what it came from.
 ///
 /// Large: the state and the snapshot. One is alive per fabric in service, and a second one during a
@@ -257,14 +271,7 @@ impl Compiled {
             let switches = count(switches, "switch", "switches");
             let _ = write!(text, "{entries} of {switches} changed, ");
         }
-        let Timings {
-            read,
-            route,
-            check,
-            build,
-            compare,
-        } = self.timings;
-        let total = read + route + check + build + compare;
+        let total = self.timings.total();
         let _ = write!(text, "{} bytes, {} ms", info.bytes, total.as_millis());
         text
     }
