@@ -2,6 +2,7 @@
 
 mod fake;
 mod flaws;
+mod generations;
 mod going_on;
 mod sls;
 mod sparing;
