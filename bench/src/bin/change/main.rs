@@ -6,6 +6,8 @@
 //! change --rounds 20                  more often
 //! change torus:24x24x24x2             another fabric
 //! change --overheard fat-tree:32      beside an OpenSM, from the last word of what it wrote
+//! change --overheard --pace 100000 --prepare fat-tree:32
+//!                                     its words at a pace, and work done while they come
 //! ```
 //!
 //! Each cable fails in a fabric that is whole, with what the daemon has of it from before
@@ -30,6 +32,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use fabric::Fabric;
 use figures::{least, median, milliseconds};
+use overheard::Replay;
 use sa_bench::clock::process_cpu_time;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Proof, Stamp, Timings};
 use sa_compiler::state::FabricState;
@@ -54,6 +57,12 @@ struct Arguments {
     /// Take the change from the words of an OpenSM, not from files
     #[arg(long)]
     overheard: bool,
+    /// With --overheard: let words come at this pace, as of an SM that waits for answers; else at once
+    #[arg(long, requires = "overheard", value_name = "WORDS_PER_SECOND", value_parser = clap::value_parser!(u32).range(1..))]
+    pace: Option<u32>,
+    /// With --pace: compile states while tables are written, which are not published
+    #[arg(long, requires = "pace")]
+    prepare: bool,
 }
 
 type Failure = Box<dyn std::error::Error>;
@@ -65,7 +74,11 @@ fn main() -> Result<(), Failure> {
         let fabric = Fabric::new(name, directory.path())?;
         let healthy = pipeline::compile(&fabric.inputs, Stamp::default())?;
         if arguments.overheard {
-            overhear(&fabric, healthy, arguments.rounds)?;
+            let replay = Replay {
+                pace: arguments.pace,
+                prepares: arguments.prepare,
+            };
+            overhear(&fabric, healthy, (arguments.rounds, replay))?;
             continue;
         }
         for cable in &fabric.cables {
@@ -76,7 +89,7 @@ fn main() -> Result<(), Failure> {
 }
 
 /// Lets each cable fail again and again beside an OpenSM.
-fn overhear(fabric: &Fabric, healthy: Compiled, rounds: usize) -> Result<(), Failure> {
+fn overhear(fabric: &Fabric, healthy: Compiled, how: (usize, Replay)) -> Result<(), Failure> {
     let healthy = Arc::new(healthy);
     for cable in &fabric.cables {
         let inputs = Inputs {
@@ -85,7 +98,7 @@ fn overhear(fabric: &Fabric, healthy: Compiled, rounds: usize) -> Result<(), Fai
         };
         let failed = Arc::new(pipeline::compile(&inputs, Stamp::default())?);
         let both = (&healthy, &failed);
-        overheard::measure(&fabric.name, cable, &fabric.inputs, both, rounds)?;
+        overheard::measure(&fabric.name, cable, &fabric.inputs, both, how)?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use sa_fabric::sa_records::Records;
 use sa_wire::NodeType;
 use sa_wire::mad::method;
-use sa_wire::records::{LinkRecord, NodeRecord};
+use sa_wire::records::{LinearForwardingTableRecord, LinkRecord, NodeRecord};
 use zerocopy::IntoBytes;
 
 use super::word::{Word, attribute};
@@ -109,7 +109,7 @@ impl Sweep {
                 words.push(self.word(route, attribute::PKEY_TABLE, block, data));
             }
         }
-        for block in records.lfts.values().flat_map(|blocks| blocks.iter()) {
+        for block in in_order(records) {
             if let Some(route) = route(block.lid.get()) {
                 let number = u32::from(block.block.get());
                 words.push(self.word(route, attribute::LINEAR_TABLE, number, &block.ports));
@@ -123,6 +123,19 @@ impl Sweep {
         }
         words
     }
+}
+
+/// Blocks of forwarding tables as OpenSM writes them: the first block of all switches by GUID, then the
+/// second of all. So no table is whole before the last round. A switch without a node record has GUID 0.
+fn in_order(records: &Records) -> Vec<&LinearForwardingTableRecord> {
+    let guids = records.nodes.iter();
+    let guids: HashMap<u16, u64> = guids
+        .map(|node| (node.lid.get(), node.node_guid.get()))
+        .collect();
+    let guid = |lid: u16| guids.get(&lid).copied().unwrap_or_default();
+    let mut blocks: Vec<_> = records.lfts.values().flat_map(|it| it.iter()).collect();
+    blocks.sort_by_cached_key(|it| (it.block.get(), guid(it.lid.get()), it.lid.get()));
+    blocks
 }
 
 /// NodeInfo as a node tells it through one of its ports.

@@ -10,69 +10,24 @@
 //! the last frame ──> hear ──> records ──> compile, prove, build, verify, publish    wall_ms
 //! ```
 
+mod round;
+mod sa;
+
 use std::io::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sa_bench::clock::process_cpu_time;
-use sa_compiler::pipeline::{Compiled, Inputs, Stamp, Timings};
+use sa_compiler::pipeline::{Compiled, Inputs, Timings};
 use sa_fabric::sa_records::Records;
-use sa_fastpath::publish::Publisher;
-use sa_service::dispatch;
-use sa_source::written::sweep::Sweep;
-use sa_source::written::{Word, Written};
-use sa_source::{Ask, AskError, OnDifference, SaReader, Wants, When, compile_from_sa, read};
+use sa_source::{Ask as _, Wants, read};
 use sa_wire::Lid;
-use sa_wire::umad::{MAD_SIZE, Slot};
 use serde::Serialize;
 
+pub(crate) use self::round::Replay;
+use self::round::{Round, Took};
+use self::sa::{Asked, in_memory, lock};
 use crate::Failure;
 use crate::figures::{least, median, milliseconds};
-
-/// The SA of a fabric in memory, which is overheard.
-struct InMemory {
-    served: Arc<Compiled>,
-    written: Arc<Mutex<Written>>,
-    asked: Arc<Mutex<Asked>>,
-}
-
-/// What it was asked for.
-#[derive(Debug, Clone, Copy, Default)]
-struct Asked {
-    questions: u64,
-    bytes: usize,
-    busy: Duration,
-}
-
-impl Ask for InMemory {
-    fn ask(&mut self, request: &[u8; MAD_SIZE]) -> Result<Vec<u8>, AskError> {
-        let begun = Instant::now();
-        let mut slot = Slot::EMPTY;
-        slot.mad = *request;
-        slot.header.lid = Lid::raw(self.lid()).into();
-        let (parts, snapshot) = (&self.served.parts, &self.served.snapshot);
-        let reply = dispatch::respond_with(snapshot, Some(parts), &slot);
-        let mut asked = lock(&self.asked);
-        asked.questions += 1;
-        asked.bytes += reply.as_ref().map_or(0, Vec::len);
-        asked.busy += begun.elapsed();
-        drop(asked);
-        reply.ok_or_else(|| AskError::Unanswered("silence".to_owned()))
-    }
-
-    fn lid(&self) -> Option<Lid> {
-        let subnet = &self.served.parts.subnet;
-        subnet.end_ports().get(subnet.sm()).map(|end| end.lid)
-    }
-
-    fn whom(&self) -> String {
-        "a fabric in memory".to_owned()
-    }
-
-    fn overheard(&self) -> Option<Arc<Mutex<Written>>> {
-        Some(Arc::clone(&self.written))
-    }
-}
 
 /// What a change took. Times are those of the quickest round and their median.
 #[derive(Serialize)]
@@ -86,6 +41,16 @@ struct Line<'a> {
     wall_ms: f64,
     least_wall_ms: f64,
     cpu_ms: f64,
+    /// From the first word on, what is heard and prepared included.
+    cpu_in_all_ms: f64,
+    /// Words a second; none: at once.
+    pace: Option<u32>,
+    /// States that were prepared while tables were written, in the last round.
+    prepared: usize,
+    /// The quickest of these, of all rounds; none without one.
+    least_prepared_ms: Option<f64>,
+    /// Of `wall_ms`: the preparation that was under way at the last word.
+    waited_ms: f64,
     /// Of `wall_ms`: records put together, and what the compiler makes of them.
     records_ms: f64,
     read_ms: f64,
@@ -101,14 +66,6 @@ struct Line<'a> {
     first_reading_bytes: usize,
 }
 
-/// Milliseconds of one round.
-struct Took {
-    heard: f64,
-    wall: f64,
-    cpu: f64,
-    steps: Timings,
-}
-
 /// Lets a cable fail, again and again, where `healthy` was compiled from `inputs` and `failed` without the
 /// cable. Prints a JSON line.
 pub(crate) fn measure(
@@ -116,7 +73,7 @@ pub(crate) fn measure(
     cable: &str,
     inputs: &Inputs,
     (healthy, failed): (&Arc<Compiled>, &Arc<Compiled>),
-    rounds: usize,
+    (rounds, replay): (usize, Replay),
 ) -> Result<(), Failure> {
     let wants = Wants {
         qos: Some(false),
@@ -135,7 +92,7 @@ pub(crate) fn measure(
     for _ in 0..rounds {
         let mut round = Round::new(inputs, healthy, &before, sm)?;
         let (sweep, blocks) = round.words(&before, &after, sm);
-        all.push(round.run(&sweep, &blocks)?);
+        all.push(round.run(&sweep, &blocks, replay)?);
         line = Some((sweep.len() + blocks.len(), blocks.len(), round.questions()));
     }
     let (words, blocks, questions) = line.ok_or("no round")?;
@@ -154,7 +111,12 @@ pub(crate) fn measure(
         least_wall_ms: least(all.iter().map(|took| took.wall)).unwrap_or_default(),
         wall_ms: middle(|took| took.wall),
         cpu_ms: middle(|took| took.cpu),
-        records_ms: middle(|took| took.wall - milliseconds(took.steps.total())),
+        cpu_in_all_ms: middle(|took| took.cpu_in_all),
+        pace: replay.pace,
+        prepared: all.last().map_or(0, |took| took.prepared.len()),
+        least_prepared_ms: least(all.iter().flat_map(|took| took.prepared.iter().copied())),
+        waited_ms: middle(|took| took.waited),
+        records_ms: middle(|took| took.wall - took.waited - milliseconds(took.steps.total())),
         read_ms: of(|steps| steps.read),
         route_ms: of(|steps| steps.route),
         check_ms: of(|steps| steps.check),
@@ -168,121 +130,4 @@ pub(crate) fn measure(
     };
     writeln!(std::io::stdout(), "{}", serde_json::to_string(&line)?)?;
     Ok(())
-}
-
-fn in_memory(served: &Arc<Compiled>) -> InMemory {
-    InMemory {
-        served: Arc::clone(served),
-        written: Arc::default(),
-        asked: Arc::default(),
-    }
-}
-
-/// One change: what the daemon has before it.
-struct Round {
-    inputs: Inputs,
-    source: SaReader,
-    written: Arc<Mutex<Written>>,
-    asked: Arc<Mutex<Asked>>,
-    before: Compiled,
-    sweep: Sweep,
-    publisher: Publisher,
-}
-
-impl Round {
-    fn new(
-        inputs: &Inputs,
-        healthy: &Arc<Compiled>,
-        records: &Records,
-        sm: u16,
-    ) -> Result<Self, Failure> {
-        let sa = in_memory(healthy);
-        let (written, asked) = (Arc::clone(&sa.written), Arc::clone(&sa.asked));
-        let mut sweep = Sweep::default();
-        let (words, _) = sweep.discovery(records, sm);
-        hear(&written, &words);
-        let mut source = SaReader::new(Box::new(sa), 0, OnDifference::Warn);
-        let inputs = Inputs {
-            fabric: "".into(),
-            engine: None,
-            qos: Some(false),
-            ..inputs.clone()
-        };
-        let read = compile_from_sa(&inputs, &mut source, When::Always, Stamp::default(), None)?;
-        let before = read.ok_or("nothing was read")?.compiled;
-        source.accept(before.from_sa.clone().ok_or("nothing was read")?);
-        // The daemon looks once more long before anything fails, and finds what it has.
-        let again = compile_from_sa(&inputs, &mut source, When::Changed, Stamp::default(), None)?;
-        if again.is_some() {
-            return Err("what was heard is not what was read".into());
-        }
-        *lock(&asked) = Asked::default();
-        Ok(Self {
-            inputs,
-            source,
-            written,
-            asked,
-            before,
-            sweep,
-            publisher: Publisher::new(),
-        })
-    }
-
-    /// Words of the sweep that finds the change, and of the blocks that are written after it.
-    fn words(&mut self, before: &Records, after: &Records, sm: u16) -> (Vec<Word>, Vec<Word>) {
-        let (words, found) = self.sweep.discovery(after, sm);
-        let mut written = Records::default();
-        for (lid, table) in &after.lfts {
-            let old = before.lfts.get(lid);
-            let is_new =
-                |(nth, block): &(usize, _)| old.and_then(|old| old.get(*nth)) != Some(*block);
-            let blocks = table.iter().enumerate().filter(is_new);
-            let blocks: Vec<_> = blocks.map(|(_, block)| *block).collect();
-            written.lfts.insert(*lid, Arc::new(blocks));
-        }
-        let blocks = self.sweep.tables(&written, &found);
-        (words, blocks)
-    }
-
-    /// Milliseconds for all words but the last frame, and from that to the snapshot.
-    fn run(&mut self, sweep: &[Word], blocks: &[Word]) -> Result<Took, Failure> {
-        let (most, last) = blocks.split_at(blocks.len().saturating_sub(FRAME));
-        let begun = Instant::now();
-        hear(&self.written, sweep);
-        hear(&self.written, most);
-        let heard = milliseconds(begun.elapsed());
-        let (begun, cpu) = (Instant::now(), process_cpu_time());
-        hear(&self.written, last);
-        let before = Some(&self.before.parts);
-        let (inputs, source) = (&self.inputs, &mut self.source);
-        let read = compile_from_sa(inputs, source, When::Changed, Stamp::default(), before)?;
-        let compiled = read.ok_or("no change was heard")?;
-        compiled.publishable()?;
-        let steps = compiled.compiled.timings;
-        self.publisher.publish(compiled.compiled.snapshot);
-        Ok(Took {
-            heard,
-            wall: milliseconds(begun.elapsed()),
-            cpu: milliseconds(process_cpu_time() - cpu),
-            steps,
-        })
-    }
-
-    fn questions(&self) -> u64 {
-        lock(&self.asked).questions
-    }
-}
-
-/// Words of one frame of the library's, at most.
-const FRAME: usize = 512;
-
-fn hear(written: &Mutex<Written>, words: &[Word]) {
-    for frame in words.chunks(FRAME) {
-        lock(written).hear(frame, 0);
-    }
-}
-
-/// Nobody panics with it locked.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

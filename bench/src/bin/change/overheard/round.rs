@@ -1,0 +1,290 @@
+//! One change, from the words of its sweep to the snapshot in service.
+//!
+//! ```text
+//! words, at once   all but the last frame | the last frame, and what is made of all
+//! words, paced     a frame, a pause, a frame, .. on a thread of its own, as a real SM comes
+//!   prepared       meanwhile states are compiled that nobody publishes, each from the one before
+//! ```
+//!
+//! With a pace the time counts from the last word, so that a preparation that is still under way then is
+//! waited for and counted.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sa_bench::clock::process_cpu_time;
+use sa_compiler::pipeline::{Compiled, Inputs, Stamp, Timings};
+use sa_fabric::sa_records::Records;
+use sa_fastpath::publish::Publisher;
+use sa_source::written::sweep::Sweep;
+use sa_source::written::{Word, Written};
+use sa_source::{OnDifference, SaReader, SourceError, When, compile_from_sa};
+
+use super::sa::{Asked, in_memory, lock};
+use crate::Failure;
+use crate::figures::milliseconds;
+
+/// How the words of an SM come.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Replay {
+    /// Words a second; none: as fast as they are taken.
+    pub(crate) pace: Option<u32>,
+    /// States are prepared while forwarding tables are written.
+    pub(crate) prepares: bool,
+}
+
+/// What one round took. Units: ms.
+pub(super) struct Took {
+    /// For all words but the last frame; with a pace for all.
+    pub(super) heard: f64,
+    /// From the last frame, with a pace from the last word, to the snapshot in service.
+    pub(super) wall: f64,
+    /// Of all threads, in that time.
+    pub(super) cpu: f64,
+    /// Of all threads, from the first word.
+    pub(super) cpu_in_all: f64,
+    /// Of `wall`: a preparation that was under way at the last word.
+    pub(super) waited: f64,
+    /// Of each state that was prepared, by the clock.
+    pub(super) prepared: Vec<f64>,
+    /// Of the last compilation.
+    pub(super) steps: Timings,
+}
+
+/// When the last word was heard, and the CPU time that all threads had used by then.
+#[derive(Clone, Copy)]
+struct Point {
+    at: Instant,
+    cpu: Duration,
+}
+
+impl Point {
+    fn now() -> Self {
+        Self {
+            at: Instant::now(),
+            cpu: process_cpu_time(),
+        }
+    }
+}
+
+/// One change: what the daemon has before it.
+pub(super) struct Round {
+    inputs: Inputs,
+    source: SaReader,
+    written: Arc<Mutex<Written>>,
+    asked: Arc<Mutex<Asked>>,
+    before: Compiled,
+    sweep: Sweep,
+    /// State of what was heard that was looked at last.
+    seen: Option<u64>,
+    publisher: Publisher,
+}
+
+impl Round {
+    pub(super) fn new(
+        inputs: &Inputs,
+        healthy: &Arc<Compiled>,
+        records: &Records,
+        sm: u16,
+    ) -> Result<Self, Failure> {
+        let sa = in_memory(healthy);
+        let (written, asked) = (Arc::clone(&sa.written), Arc::clone(&sa.asked));
+        let mut sweep = Sweep::default();
+        let (words, _) = sweep.discovery(records, sm);
+        hear(&written, &words, None);
+        let mut source = SaReader::new(Box::new(sa), 0, OnDifference::Warn);
+        let inputs = Inputs {
+            fabric: "".into(),
+            engine: None,
+            qos: Some(false),
+            ..inputs.clone()
+        };
+        let read = compile_from_sa(&inputs, &mut source, When::Always, Stamp::default(), None)?;
+        let before = read.ok_or("nothing was read")?.compiled;
+        source.accept(before.from_sa.clone().ok_or("nothing was read")?);
+        // The daemon looks once more long before anything fails, and finds what it has.
+        let again = compile_from_sa(&inputs, &mut source, When::Changed, Stamp::default(), None)?;
+        if again.is_some() {
+            return Err("what was heard is not what was read".into());
+        }
+        *lock(&asked) = Asked::default();
+        Ok(Self {
+            inputs,
+            source,
+            written,
+            asked,
+            before,
+            sweep,
+            seen: None,
+            publisher: Publisher::new(),
+        })
+    }
+
+    /// Words of the sweep that finds the change, and of the blocks that are written after it.
+    pub(super) fn words(
+        &mut self,
+        before: &Records,
+        after: &Records,
+        sm: u16,
+    ) -> (Vec<Word>, Vec<Word>) {
+        let (words, found) = self.sweep.discovery(after, sm);
+        let mut written = Records {
+            nodes: after.nodes.clone(),
+            ..Records::default()
+        };
+        for (lid, table) in &after.lfts {
+            let old = before.lfts.get(lid);
+            let is_new =
+                |(nth, block): &(usize, _)| old.and_then(|old| old.get(*nth)) != Some(*block);
+            let blocks = table.iter().enumerate().filter(is_new);
+            let blocks: Vec<_> = blocks.map(|(_, block)| *block).collect();
+            written.lfts.insert(*lid, Arc::new(blocks));
+        }
+        let blocks = self.sweep.tables(&written, &found);
+        (words, blocks)
+    }
+
+    /// Lets the words be heard and publishes what comes of them. Errors: nothing is published, or no state
+    /// can be prepared for another reason than that a sweep is under way.
+    pub(super) fn run(
+        &mut self,
+        sweep: &[Word],
+        blocks: &[Word],
+        replay: Replay,
+    ) -> Result<Took, Failure> {
+        let begun = Point::now();
+        let (last, prepared) = match replay.pace {
+            None => (self.hear_at_once(sweep, blocks), Vec::new()),
+            Some(pace) => self.hear_paced(sweep, blocks, pace, replay.prepares)?,
+        };
+        let heard = milliseconds(last.at - begun.at);
+        let waited = replay.pace.map_or(Duration::ZERO, |_| last.at.elapsed());
+        let steps = self.publish()?;
+        let end = Point::now();
+        Ok(Took {
+            heard,
+            wall: milliseconds(end.at - last.at),
+            cpu: milliseconds(end.cpu - last.cpu),
+            cpu_in_all: milliseconds(end.cpu - begun.cpu),
+            waited: milliseconds(waited),
+            prepared,
+            steps,
+        })
+    }
+
+    /// The moment is that before the last frame.
+    fn hear_at_once(&self, sweep: &[Word], blocks: &[Word]) -> Point {
+        let (most, frame) = blocks.split_at(blocks.len().saturating_sub(FRAME));
+        hear(&self.written, sweep, None);
+        hear(&self.written, most, None);
+        let last = Point::now();
+        hear(&self.written, frame, None);
+        last
+    }
+
+    /// The words at a pace, by another thread; and how long each preparation meanwhile took.
+    fn hear_paced(
+        &mut self,
+        sweep: &[Word],
+        blocks: &[Word],
+        pace: u32,
+        prepares: bool,
+    ) -> Result<(Point, Vec<f64>), Failure> {
+        let (written, writes) = (Arc::clone(&self.written), AtomicBool::new(false));
+        thread::scope(|scope| {
+            let sm = scope.spawn(|| {
+                hear(&written, sweep, Some(pace));
+                writes.store(true, Ordering::Relaxed);
+                hear(&written, blocks, Some(pace));
+                Point::now()
+            });
+            let mut prepared = Vec::new();
+            while prepares && !sm.is_finished() {
+                // Nothing is made ready of a sweep that still looks around: it has written no table.
+                let took = match writes.load(Ordering::Relaxed) {
+                    true => self.prepare()?,
+                    false => None,
+                };
+                match took {
+                    Some(took) => prepared.push(took),
+                    None => thread::sleep(LOOK),
+                }
+            }
+            let last = sm.join().map_err(|_| "the thread of the words ended")?;
+            Ok((last, prepared))
+        })
+    }
+
+    /// Compiles what was heard so far, as what the next compilation goes on from. None where nothing more
+    /// was heard, or a sweep is under way that has said too little.
+    fn prepare(&mut self) -> Result<Option<f64>, Failure> {
+        let version = lock(&self.written).version();
+        if self.seen.replace(version) == Some(version) {
+            return Ok(None);
+        }
+        let begun = Instant::now();
+        match self.compile() {
+            Ok(compiled) => self.before = compiled,
+            Err(Failed::NotYet) => return Ok(None),
+            Err(Failed::Other(problem)) => return Err(problem),
+        }
+        Ok(Some(milliseconds(begun.elapsed())))
+    }
+
+    /// What was heard, compiled from what was made ready before, and into service.
+    fn publish(&mut self) -> Result<Timings, Failure> {
+        let compiled = match self.compile() {
+            Ok(compiled) => compiled,
+            Err(Failed::NotYet) => return Err("no change was heard".into()),
+            Err(Failed::Other(problem)) => return Err(problem),
+        };
+        self.publisher.publish(compiled.snapshot);
+        Ok(compiled.timings)
+    }
+
+    fn compile(&mut self) -> Result<Compiled, Failed> {
+        let before = Some(&self.before.parts);
+        let (inputs, source) = (&self.inputs, &mut self.source);
+        match compile_from_sa(inputs, source, When::Changed, Stamp::default(), before) {
+            Ok(Some(compared)) => {
+                let publishable = compared.publishable();
+                publishable.map_err(|problem| Failed::Other(problem.into()))?;
+                Ok(compared.compiled)
+            }
+            Ok(None) | Err(SourceError::SaFabric(_)) => Err(Failed::NotYet),
+            Err(problem) => Err(Failed::Other(problem.into())),
+        }
+    }
+
+    pub(super) fn questions(&self) -> u64 {
+        lock(&self.asked).questions
+    }
+}
+
+/// Why there is no compilation.
+enum Failed {
+    /// What was heard is as before, or no whole fabric.
+    NotYet,
+    Other(Failure),
+}
+
+/// Words of one frame of the library's, at most.
+const FRAME: usize = 512;
+
+/// Between two looks whether there is something to prepare.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// Frames of words, each when it is due at so many words a second.
+fn hear(written: &Mutex<Written>, words: &[Word], pace: Option<u32>) {
+    let begun = Instant::now();
+    let mut due = 0.0;
+    for frame in words.chunks(FRAME) {
+        if let Some(pace) = pace {
+            due += frame.len() as f64 / f64::from(pace);
+            thread::sleep(Duration::from_secs_f64(due).saturating_sub(begun.elapsed()));
+        }
+        lock(written).hear(frame, 0);
+    }
+}
