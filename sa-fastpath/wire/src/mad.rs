@@ -89,6 +89,10 @@ pub mod method {
     pub const GET: u8 = 0x01;
     /// SubnAdmSet: joins a group, registers a service, subscribes.
     pub const SET: u8 = 0x02;
+    /// SubnTrap, from a port to its SM.
+    pub const TRAP: u8 = 0x05;
+    /// SubnTrapRepress: the SM has got a Trap. It has no response.
+    pub const TRAP_REPRESS: u8 = 0x07;
     /// SubnAdmReport, from the SA to a subscriber.
     pub const REPORT: u8 = 0x06;
     /// SubnAdmGetTable: any number of records.

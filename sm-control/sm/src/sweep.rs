@@ -51,6 +51,8 @@ pub struct Sweep<P> {
     phase: Phase,
     plan: Option<P>,
     before: Swept,
+    /// Something was answered since it was last looked for what comes next.
+    has_news: bool,
 }
 
 #[derive(Debug)]
@@ -81,11 +83,13 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
             phase: Phase::Finding(Discovery::new(options)),
             plan: Some(plan),
             before,
+            has_news: false,
         }
     }
 
     /// The next SMP to send now. `None`: answers or time have to come first, or it is over.
     pub fn send(&mut self, now: Duration) -> Option<[u8; 256]> {
+        self.has_news = false;
         loop {
             while self.executor.has_room() && self.ask() {}
             let smp = self.executor.send(now);
@@ -115,9 +119,11 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
         self.executor.wakes_at()
     }
 
-    /// True when [`Self::send`] has nothing any more, and never will.
+    /// True when [`Self::send`] has nothing any more, and never will. Not right after the last answer: it may be what the
+    /// next stage waits for.
     pub fn is_over(&self) -> bool {
-        self.plan.is_none() && self.executor.is_idle() && self.waiting() == 0
+        let is_idle = self.executor.is_idle() && self.waiting() == 0;
+        self.plan.is_none() && is_idle && !self.has_news
     }
 
     /// How far it is.
@@ -155,6 +161,14 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
                 subnet: *subnet,
                 memory: self.before.memory,
             },
+        }
+    }
+
+    /// What the next sweep needs, where this one is given up: what is known of the subnet as far as it is whole.
+    pub fn abandon(self) -> Swept {
+        match self.phase {
+            Phase::Finding(_) => self.before,
+            Phase::Writing(_) | Phase::Refused(_) => self.finish(),
         }
     }
 
@@ -204,6 +218,7 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
     }
 
     fn answered(&mut self, step: Step, outcome: Outcome) {
+        self.has_news = true;
         match (&mut self.phase, step) {
             (Phase::Finding(discovery), Step::Find(question)) => {
                 discovery.answered(question, outcome)

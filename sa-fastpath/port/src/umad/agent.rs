@@ -72,6 +72,27 @@ impl Agent {
         Self::open_as(port, &[], registration(class, version, &[]))
     }
 
+    /// For SMPs by directed route, with their requests; and the number of a second agent on the same
+    /// file, for those by LID. Errors: [`UmadError`].
+    pub(super) fn open_smp(port: &PortName, methods: &[u8]) -> Result<(Self, u32), UmadError> {
+        let [by_lid, directed] = SMP_CLASSES;
+        let agent = Self::open_as(port, methods, registration(directed, 1, methods))?;
+        let mut second = registration(by_lid, 1, methods);
+        let outcome = agent.file.register(&mut second);
+        outcome.map_err(|errno| UmadError::Register {
+            port: port.to_string(),
+            class: by_lid,
+            methods: methods.to_vec(),
+            errno,
+        })?;
+        if agent.is_simulated() {
+            // As in `shelter`: an SM's port gets what is for the SA, too.
+            let mut other = registration(MGMT_CLASS_SA, SA_CLASS_VERSION, &[]);
+            let _ = agent.file.register(&mut other);
+        }
+        Ok((agent, second.id))
+    }
+
     /// As [`Agent::open`], with or without the kernel's RMPP.
     fn open_with(port: &PortName, methods: &[u8], rmpp_version: u8) -> Result<Self, UmadError> {
         let mut request = registration(MGMT_CLASS_SA, SA_CLASS_VERSION, methods);
@@ -94,6 +115,7 @@ impl Agent {
         file.register(&mut request)
             .map_err(|errno| UmadError::Register {
                 port: port.to_string(),
+                class: request.mgmt_class,
                 methods: methods.to_vec(),
                 errno,
             })?;

@@ -7,6 +7,8 @@
 
 use core::fmt;
 
+use sa_wire::smp::{MGMT_CLASS_DIRECTED, MGMT_CLASS_LID};
+
 /// A umad port that cannot be opened.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -36,6 +38,8 @@ pub enum UmadError {
     Register {
         /// The port, as `device/port`.
         port: String,
+        /// The management class asked for.
+        class: u8,
         /// The methods asked for, none for a client.
         methods: Vec<u8>,
         /// The errno of the ioctl.
@@ -109,9 +113,10 @@ impl fmt::Display for UmadError {
             }
             Self::Register {
                 port,
+                class,
                 methods,
                 errno,
-            } => register(f, port, methods, *errno),
+            } => register(f, port, *class, methods, *errno),
             Self::Simulated => f.write_str(
                 "io_uring does not reach the simulator's umad; use the plain umad port there",
             ),
@@ -161,27 +166,42 @@ fn open_advice(errno: i32) -> &'static str {
 }
 
 /// A refused registration in words: which methods are taken, and by whom they may be.
-fn register(f: &mut fmt::Formatter<'_>, port: &str, methods: &[u8], errno: i32) -> fmt::Result {
-    write!(f, "port {port}: cannot register for Subnet Administration")?;
+fn register(
+    f: &mut fmt::Formatter<'_>,
+    port: &str,
+    class: u8,
+    methods: &[u8],
+    errno: i32,
+) -> fmt::Result {
+    let is_smp = [MGMT_CLASS_LID, MGMT_CLASS_DIRECTED].contains(&class);
+    let what = if is_smp {
+        "subnet management"
+    } else {
+        "Subnet Administration"
+    };
+    write!(f, "port {port}: cannot register for {what}")?;
     for (at, method) in methods.iter().enumerate() {
-        write!(
-            f,
-            "{}{}",
-            if at == 0 { ", methods " } else { ", " },
-            Method(*method)
-        )?;
+        let before = if at == 0 { ", methods " } else { ", " };
+        write!(f, "{before}{}", Method(*method))?;
     }
     write!(f, ": {}", os(errno))?;
     match errno {
         // The kernel says EINVAL for a method that has an owner.
-        libc::EINVAL | libc::EBUSY if !methods.is_empty() => f.write_str(
-            "; another program already owns these methods on this port (OpenSM?): start it with \
-             the preload that leaves them to others, or choose another port",
-        ),
+        libc::EINVAL | libc::EBUSY if !methods.is_empty() => f.write_str(taken_advice(is_smp)),
         libc::EPIPE | libc::ENODEV => f.write_str("; the HCA went away"),
         libc::ENOMEM => f.write_str("; the file has its 32 agents, or memory is short"),
         libc::EPERM | libc::EACCES => f.write_str("; the security policy forbids it"),
         _ => Ok(()),
+    }
+}
+
+/// What an operator can do about methods that another program owns.
+const fn taken_advice(is_smp: bool) -> &'static str {
+    if is_smp {
+        "; another SM already runs on this port (OpenSM?): end it, or choose another port"
+    } else {
+        "; another program already owns these methods on this port (OpenSM?): start it with \
+         the preload that leaves them to others, or choose another port"
     }
 }
 
@@ -199,6 +219,8 @@ impl fmt::Display for Method {
             method::GET_MULTI => f.write_str("GetMulti"),
             method::DELETE => f.write_str("Delete"),
             method::REPORT => f.write_str("Report"),
+            method::TRAP => f.write_str("Trap"),
+            method::TRAP_REPRESS => f.write_str("TrapRepress"),
             other => write!(f, "0x{other:02x}"),
         }
     }
@@ -212,11 +234,13 @@ fn os(errno: i32) -> std::io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sa_wire::mad::MGMT_CLASS_SA;
 
     #[test]
     fn a_taken_method_points_at_the_other_sa() {
         let error = UmadError::Register {
             port: "mlx5_0/1".to_owned(),
+            class: MGMT_CLASS_SA,
             methods: vec![0x01, 0x12],
             errno: libc::EINVAL,
         };
@@ -227,6 +251,23 @@ mod tests {
     }
 
     #[test]
+    fn a_taken_class_points_at_the_other_sm() {
+        let error = UmadError::Register {
+            port: "mlx5_0/1".to_owned(),
+            class: MGMT_CLASS_DIRECTED,
+            methods: vec![0x01, 0x05],
+            errno: libc::EINVAL,
+        };
+        let text = error.to_string();
+        assert!(
+            text.contains("subnet management, methods Get, Trap"),
+            "{text}"
+        );
+        assert!(text.contains("another SM"), "{text}");
+        assert_eq!(error.trouble(), Trouble::Taken);
+    }
+
+    #[test]
     fn what_may_pass_is_told_from_what_stays() {
         let open = |errno| UmadError::Open {
             path: String::new(),
@@ -234,6 +275,7 @@ mod tests {
         };
         let register = |errno, methods: &[u8]| UmadError::Register {
             port: String::new(),
+            class: MGMT_CLASS_SA,
             methods: methods.to_vec(),
             errno,
         };

@@ -23,6 +23,7 @@ mod error;
 mod find;
 mod raw;
 mod serve;
+mod smp;
 pub(crate) mod sys;
 
 use std::io;
@@ -40,6 +41,7 @@ pub use self::raw::RawPort;
 #[cfg(feature = "uring")]
 pub(crate) use self::serve::{By, address};
 pub use self::serve::{UmadPort, UmadReply};
+pub use self::smp::{SMP_METHODS, UmadSmp};
 use crate::PortError;
 
 /// Which port to serve, and what of.

@@ -3,48 +3,33 @@
 //! ibsim's devices forget most fields of a Set(PortInfo), which is what a Subnet Manager must not write again and again.
 //! Who then asks by LID is `smpquery`, over the tables and links that were written.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use sa_port::ClientPort;
-use sa_port::ibsim::{Attachment, IbsimClient, Options as Attach};
+use sa_port::ibsim::Options as Attach;
 use sa_rig::Fabric;
 use sa_sm::discovery::Options;
 use sa_sm::executor::{Counts, Limits};
 use sa_sm::model::{PortState, Subnet};
 use sa_sm::sweep::{Sweep, Swept};
-use sa_wire::smp::PERMISSIVE_LID;
-use sa_wire::umad::Slot;
+use sm_port::{End, OverIbsim, Watch, run};
 
 use crate::golden;
 use crate::plan::plan;
 
-/// A sweep over a port of ibsim. SMPs leave by queue pair 0.
-fn sweep(port: &mut IbsimClient, before: Swept) -> (Swept, Counts, Duration) {
+/// A sweep over a port of ibsim, no longer than a minute.
+fn sweep(port: &mut OverIbsim, before: Swept) -> (Swept, Counts, Duration) {
     let mut sweep = Sweep::new(Options::default(), Limits::default(), 1, before, plan);
     let started = Instant::now();
-    loop {
-        while let Some(bytes) = sweep.send(started.elapsed()) {
-            let mut slot = Slot::EMPTY;
-            slot.header.lid = PERMISSIVE_LID.into();
-            slot.mad = bytes;
-            // What finds no room is lost, and asked again when its time is over.
-            port.send_any(&slot).unwrap();
-        }
-        if sweep.is_over() {
-            break;
-        }
-        assert!(
-            started.elapsed() < Duration::from_secs(60),
-            "{:?}",
-            sweep.progress()
-        );
-        let wakes = sweep.wakes_at().unwrap_or_default();
-        port.wait(wakes.saturating_sub(started.elapsed())).unwrap();
-        while let Some(slot) = port.receive_any().unwrap() {
-            sweep.received(&slot.mad, started.elapsed());
-        }
-        sweep.wake(started.elapsed());
-    }
+    let stop = AtomicBool::new(false);
+    let mut watch = Watch::new(Duration::from_millis(200), |told| {
+        println!("{told:?}");
+        let is_late = started.elapsed() > Duration::from_secs(60);
+        stop.store(is_late, Ordering::Relaxed);
+    });
+    let end = run(&mut sweep, port, &stop, &mut watch).unwrap();
+    drop(watch);
+    assert_eq!(end, End::Over, "{:?}", sweep.progress());
     let counts = sweep.progress().counts;
     (sweep.finish(), counts, started.elapsed())
 }
@@ -70,8 +55,7 @@ fn a_torus_comes_up_and_stays_as_it_is() {
         base: fabric.base().to_owned(),
         ..Attach::on(&host)
     };
-    let attachment = Attachment::new(&options).unwrap();
-    let mut port = attachment.client().unwrap();
+    let mut port = OverIbsim::attach(&options).unwrap();
     let (swept, counts, took) = sweep(&mut port, Swept::default());
     println!("first: {took:?} {counts:?}");
     assert_eq!(swept.subnet.findings().next(), None);

@@ -1,0 +1,65 @@
+//! SMPs over the kernel's umad files.
+
+use std::time::Duration;
+
+use sa_port::PortError;
+use sa_port::umad::{UmadError, UmadSmp};
+use sa_wire::umad::Slot;
+
+use crate::{Hidden, Packet, SmpPort};
+
+/// Queue pair 0 of a port of this host.
+#[derive(Debug)]
+pub struct OverUmad {
+    port: UmadSmp,
+    slot: Box<Slot>,
+    hidden: Hidden,
+}
+
+impl OverUmad {
+    /// Opens `device` (or the first active InfiniBand port). `repeats_after` is when the sweep asks again
+    /// ([`sa_sm::executor::Limits`]); the kernel waits an eighth less, because it refuses a second request with the transaction
+    /// of one that it still waits for. Errors: [`UmadError`], each with a next step.
+    pub fn open(
+        device: Option<&str>,
+        port: Option<u8>,
+        repeats_after: Duration,
+    ) -> Result<Self, UmadError> {
+        let answer_within = repeats_after - repeats_after / 8;
+        Ok(Self {
+            port: UmadSmp::open(device, port, answer_within)?,
+            slot: Box::new(Slot::EMPTY),
+            hidden: Hidden::default(),
+        })
+    }
+
+    /// The open file, to tell its name or set IsSM.
+    pub fn port(&self) -> &UmadSmp {
+        &self.port
+    }
+}
+
+impl SmpPort for OverUmad {
+    fn send(&mut self, packet: &Packet) -> Result<bool, PortError> {
+        let is_sent = self.port.send(&mut packet.slot())?;
+        self.hidden.no_room += u64::from(!is_sent);
+        Ok(is_sent)
+    }
+
+    fn receive(&mut self) -> Result<Option<Packet>, PortError> {
+        while self.port.receive(&mut self.slot)? {
+            if let Some(packet) = self.hidden.sort(&self.slot) {
+                return Ok(Some(packet));
+            }
+        }
+        Ok(None)
+    }
+
+    fn wait(&mut self, timeout: Duration) -> Result<bool, PortError> {
+        self.port.wait_readable(timeout)
+    }
+
+    fn hidden(&self) -> Hidden {
+        self.hidden
+    }
+}
