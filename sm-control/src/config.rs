@@ -162,6 +162,8 @@ pub enum Source {
     OpenSm,
     /// A snapshot that was compiled elsewhere; its path is the file's.
     Snapshot,
+    /// This process is the Subnet Manager: it finds the fabric and programs it.
+    Sweep,
     /// Nowhere: there is no snapshot.
     None,
 }

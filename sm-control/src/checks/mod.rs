@@ -45,6 +45,13 @@ pub fn check_sources(config: &Config) -> Result<(Vec<Remark>, String), CheckErro
             let summary = "the files are good; the fabric, which OpenSM tells, was not read";
             (remarks, summary.to_owned())
         }
+        Source::Sweep => {
+            let remarks = pipeline::read_but_the_fabric(&config.inputs())
+                .map_err(|problem| SourceError::from(PipelineError::from(problem)))?;
+            let summary =
+                "the files are good; the fabric, which this process would sweep, was not looked at";
+            (remarks, summary.to_owned())
+        }
         Source::Files | Source::Sa => {
             let compiled = check(config)?;
             rings::check_answers(config, &compiled.snapshot)?;
@@ -89,6 +96,9 @@ pub fn check(config: &Config) -> Result<Compiled, SourceError> {
         }
         Source::Snapshot => {
             Some("source = \"snapshot\" was compiled elsewhere; use the file itself")
+        }
+        Source::Sweep => {
+            Some("only the daemon sweeps it; use the snapshot in its [state] directory")
         }
         Source::None => Some("source = \"none\": there is no fabric"),
         Source::Files | Source::Sa => None,

@@ -69,6 +69,7 @@ impl Config {
         };
         let poll_ms = match &self.opensm {
             Some(opensm) => opensm.poll_ms,
+            None if self.fabric.source == Source::Sweep => SWEEP_MS,
             None if self.fabric.source.is_live() => own(&self.fabric.sa),
             None => 0,
         };
@@ -100,6 +101,11 @@ impl Config {
         Some(section.live_source(Box::new(Reopening::new(source))))
     }
 
+    fn has_way_to_fabric(&self) -> bool {
+        let mut ports = self.ports.iter();
+        ports.any(|port| port.way_to_fabric().is_some())
+    }
+
     /// Errors: [`SourceContradiction`].
     pub(super) fn can_ask(&self) -> Result<(), SourceContradiction> {
         let own_paths = self.routing.engine.filter(|engine| {
@@ -109,6 +115,8 @@ impl Config {
         match (self.fabric.source, self.sa_source()) {
             (Source::Sa, None) => Err(SourceContradiction::NoPort),
             (Source::OpenSm, _) if self.opensm.is_none() => Err(SourceContradiction::NoSocket),
+            (Source::Sweep, _) if self.opensm.is_some() => Err(SourceContradiction::TwoManagers),
+            (Source::Sweep, _) if !self.has_way_to_fabric() => Err(SourceContradiction::NoSmPort),
             (source, _) => match own_paths.filter(|_| source.is_live()) {
                 Some(engine) => Err(SourceContradiction::OwnPaths { engine }),
                 None => Ok(()),
@@ -133,6 +141,17 @@ pub enum SourceContradiction {
          will do"
     )]
     NoSocket,
+    /// Nothing to send SMPs by.
+    #[error(
+        "source = \"sweep\": no [[port]] leads to the fabric; add one with transport = \"umad\" or \"ibsim\""
+    )]
+    NoSmPort,
+    /// An SM of our own beside an OpenSM.
+    #[error(
+        "source = \"sweep\" makes this process the Subnet Manager, and [opensm] says that an OpenSM is beside it; remove \
+         one of the two"
+    )]
+    TwoManagers,
     /// An engine that makes paths of its own beside an SM that has made them.
     #[error(
         "[routing] engine = \"{}\" contradicts this source: paths are those that the SM made; remove it",
@@ -241,6 +260,7 @@ impl FabricSection {
     const fn why(&self) -> &'static str {
         match self.source {
             Source::None => "which has no fabric",
+            Source::Sweep => "which finds nodes and gives LIDs itself",
             _ => "from which nodes, LIDs and the SM's port are read",
         }
     }
@@ -352,6 +372,8 @@ const fn sl_pairs() -> u32 {
 
 const SAMPLES: u32 = 64;
 const POLL_MS: u32 = 10_000;
+/// OpenSM's `sweep_interval`.
+const SWEEP_MS: u32 = 10_000;
 
 #[cfg(test)]
 mod tests {

@@ -33,6 +33,7 @@ mod slow_lane;
 mod start;
 mod state;
 mod state_directory;
+mod subnet_manager;
 mod tries;
 
 use std::time::Duration;

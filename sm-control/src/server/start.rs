@@ -38,11 +38,12 @@ use super::operators::status::Status;
 use super::ports::attach::{Attached, WorkerSetup, attach};
 use super::ports::{descriptors, ring};
 use super::reload::reading::{InService, Readings};
-use super::reload::{Loader, Outlets, Sm};
+use super::reload::{Loader, Outlets, Sm, Teller};
 use super::services::{Services, Watchdog};
 use super::slow_lane::{OpenSmProxy, Rules, SlowLane, StateStore, Supply};
 use super::state::{AliasesOfClients, StateInService};
 use super::state_directory::EarlierRun;
+use super::subnet_manager::Manager;
 use super::{JOURNAL_FILE, ServerError, local_service, shadow, slow_lane};
 use crate::checks::placement::Placement;
 use crate::config::{Config, PortSection, RingSection, Role, Source};
@@ -115,7 +116,7 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         what: "start the thread of the state directory",
         source,
     })?;
-    let live = live_source(config, shared.beside.as_deref());
+    let teller = teller(config, &shared);
     let (admin, commands) = admin::start(config, &status)?;
     let shadow = shadow::start(config, reader(&publisher)?, &shared.state, &status)?;
     let origin = InService {
@@ -138,7 +139,7 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
     };
     let (beside, doubts) = (shared.beside.clone(), Arc::clone(&shared.doubts));
     let sm = Sm::new(config, beside, doubts, compared);
-    let loader = Loader::new(config, &status, (sm, live), commands, outlets);
+    let loader = Loader::new(config, &status, (sm, teller), commands, outlets);
     let services = Services {
         stop: shared.stop,
         workers: ports.workers,
@@ -292,6 +293,14 @@ fn database(config: &Config) -> Result<Option<SaDatabase>, JournalError> {
     };
     let database = SaDatabase::open(path.as_deref(), now)?;
     Ok(Some(database.with_access(config.sa.access.into())))
+}
+
+/// Who tells the fabric. Nothing is asked yet.
+fn teller(config: &Config, shared: &Shared) -> Teller<SaReader, Box<Manager>> {
+    if let Some(manager) = Manager::of(config, &shared.stop) {
+        return Teller::Sweep(Box::new(manager));
+    }
+    live_source(config, shared.beside.as_deref()).map_or(Teller::Nobody, Teller::Sa)
 }
 
 /// The running SA that a configuration has the fabric from; none where it is in files. Nothing is

@@ -55,7 +55,7 @@ pub fn run(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
 /// daemon's to say, which knows what is in service.
 fn load(config: &Config, inputs: &Inputs) -> Option<String> {
     match config.fabric.source {
-        Source::Sa | Source::OpenSm => {
+        Source::Sa | Source::OpenSm | Source::Sweep => {
             let read = pipeline::read_but_the_fabric(inputs);
             read.err().map(|problem| problem.to_string())
         }

@@ -49,8 +49,8 @@ pub use crosscheck::Mismatch;
 pub use inputs::{Inputs, OnPolicyError, torus_conf_beside};
 pub use proof::{LISTED_PAIRS, Proof, check, judge, path_sls};
 pub use read::{
-    FailedPartError, OptionsProblem, ReadProblem, options, read, read_but_the_fabric,
-    remark_of_note, service_ranges, ulp_names,
+    FailedPartError, OptionsProblem, ReadProblem, manager_options, options, read,
+    read_but_the_fabric, remark_of_note, service_ranges, ulp_names,
 };
 pub use route::{Refused, route, route_after};
 pub use rows::subnet_options;

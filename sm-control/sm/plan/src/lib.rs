@@ -22,6 +22,7 @@ mod records;
 mod unheld;
 mod wanted;
 
+use core::fmt;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -122,6 +123,15 @@ impl Planner {
         }
     }
 
+    /// The same with inputs that are read anew: what is remembered stays.
+    #[must_use]
+    pub fn with_inputs(self, inputs: Inputs, manager: ManagerOptions) -> Self {
+        Self {
+            places: self.places,
+            ..Self::new(inputs, manager, self.remembered)
+        }
+    }
+
     /// LIDs of ports, those that are away too: what `guid2lid` should hold.
     pub const fn remembered(&self) -> &Remembered {
         &self.remembered
@@ -170,6 +180,34 @@ impl Planner {
             sm_lid,
             inputs,
         })
+    }
+}
+
+impl Planned {
+    /// What was found, in a word: two sweeps with the same found the same, and gave the same LIDs.
+    pub fn provenance(&self) -> String {
+        let swept = self.inputs.swept.as_ref();
+        swept.map_or_else(String::new, |swept| swept.provenance())
+    }
+}
+
+/// For a person who has to mend it.
+impl fmt::Display for PlanFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lid(finding) => finding.fmt(f),
+            Self::KeysLeftOut { port, keys } => {
+                let count = keys.len();
+                write!(
+                    f,
+                    "the P_Key table of port {port} has no room for {count} of its keys; give it fewer partitions"
+                )
+            }
+            Self::NotEnforced { port } => write!(
+                f,
+                "the switch port before port {port} has no room for its P_Keys, and checks none; give it fewer partitions"
+            ),
+        }
     }
 }
 

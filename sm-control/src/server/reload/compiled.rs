@@ -11,6 +11,7 @@
 //! |---|---|---|
 //! | files | `pipeline::compile_after`, going on from `accepted` | compiled again: no file says that it is unchanged |
 //! | sa, opensm | `sa_source::compile_from_sa`, compared with samples | `AsBefore`, unless a compilation failed since |
+//! | sweep | the Subnet Manager finds, plans and programs; what is held then | `AsBefore`, where nothing was written |
 //! | snapshot | read and verified | `SameCopy`, by its digest |
 //! | none | never | |
 
@@ -25,9 +26,10 @@ use sa_text::Remark;
 use thiserror::Error;
 
 use super::due::Due;
-use super::settled::{Settled, Unsettled};
+use super::settled::{Settled, Teller, Unsettled};
 use crate::checks::copy::{self, CopyError};
 use crate::config::{Config, Source};
+use crate::server::subnet_manager::{Manager, SweepError};
 use crate::trial::{self, TrialError};
 
 /// Why a load puts nothing into service. Its words are what operators get, in the log and by
@@ -42,6 +44,9 @@ pub(super) enum LoadError {
     /// The sources do not make a snapshot to serve.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// The subnet could not be swept, or its plan was refused.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
     /// Another process has tried it in vain.
     #[error(transparent)]
     Trial(#[from] TrialError),
@@ -172,10 +177,15 @@ impl Compiler {
         };
         // In every attempt: files that changed meanwhile may be larger.
         let inputs = tried(config)?;
-        let Settled { live, when } = settled;
-        let compiled = match live {
-            Some(live) => self.compile_told(&inputs, live, when, stamp)?,
-            None => Some(self.compile_files(&inputs, stamp)?),
+        let Settled { teller, when } = settled;
+        let before = self.accepted.as_deref();
+        let compiled = match teller {
+            Teller::Sa(live) => self.compile_told(&inputs, live, when, stamp)?,
+            Teller::Sweep(manager) => {
+                let options = Manager::options(config)?;
+                manager.sweep(&inputs, &options, when, before, stamp)?
+            }
+            Teller::Nobody => Some(self.compile_files(&inputs, stamp)?),
         };
         Ok(compiled.map_or(Attempt::AsBefore, |compiled| {
             Attempt::Compiled(Box::new(compiled))

@@ -5,7 +5,7 @@
 //!        v
 //!   due        Schedule     why, since when, and whether it is worth a reading at all
 //!        v  Due
-//!   settled    Sources      files that stay as they are while they are read; the running SA
+//!   settled    Sources      files that stay as they are while they are read; the running SA, or our own SM
 //!        v  Settled
 //!   compiled   Compiler     what another process tries first, sa-compiler, what an SA agrees with
 //!        v  Compiled
@@ -70,6 +70,7 @@ use crate::config::{Config, Source};
 use crate::server::operators::control::Command;
 use crate::server::operators::status::Status;
 use crate::server::state_directory::EarlierRun;
+use crate::server::subnet_manager::Manager;
 
 use self::compiled::{Compiled, Compiler, LoadError};
 use self::due::{Cause, Due, Schedule, Situation};
@@ -78,6 +79,7 @@ use self::report::Report;
 use self::settled::Sources;
 
 pub(in crate::server) use published::Outlets;
+pub(in crate::server) use settled::Teller;
 pub(in crate::server) use sm::Sm;
 
 /// The thread that loads, `sa-load`, and all that it remembers. Everything in here is its own; what
@@ -115,11 +117,11 @@ enum Outcome {
 }
 
 impl<'a> Loader<'a> {
-    /// `live`: the running SA that tells the fabric; none where it is in files.
+    /// `teller`: who tells the fabric.
     pub(in crate::server) fn new(
         config: &'a Config,
         status: &Arc<Status>,
-        (sm, live): (Sm, Option<SaReader>),
+        (sm, teller): (Sm, Teller<SaReader, Box<Manager>>),
         commands: Receiver<Command>,
         outlets: Outlets,
     ) -> Self {
@@ -128,7 +130,7 @@ impl<'a> Loader<'a> {
             sm,
             commands,
             schedule: Schedule::new(),
-            sources: Sources::new(live),
+            sources: Sources::new(teller),
             compiler: Compiler::default(),
             publication: Publication::new(config, outlets, Arc::clone(status)),
             report: Report::new(config, Arc::clone(status)),

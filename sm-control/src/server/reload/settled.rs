@@ -24,6 +24,7 @@ use sa_fabric::sa_records::SaFabric;
 use sa_source::{SaReader, When};
 
 use crate::config::{Config, Source};
+use crate::server::subnet_manager::Manager;
 
 /// How long sources must stay as they are to be trusted: a writer pauses between pieces for as long as
 /// the scheduler takes its core away.
@@ -52,22 +53,51 @@ pub(super) struct Unsettled;
 
 /// Sources as a compilation takes them: the files of the configuration, and what is besides.
 pub(super) struct Settled<'a> {
-    /// The running SA that tells the fabric; none where it is in files.
-    pub(super) live: Option<&'a mut SaReader>,
+    /// Who tells the fabric.
+    pub(super) teller: Teller<&'a mut SaReader, &'a mut Manager>,
     /// Whether to compile a fabric that the SA told before: only where no file changed.
     pub(super) when: When,
 }
 
+/// Who tells the fabric.
+pub(in crate::server) enum Teller<S, M> {
+    /// Files do.
+    Nobody,
+    /// A running SA.
+    Sa(S),
+    /// The Subnet Manager of this process, which finds it.
+    Sweep(M),
+}
+
 /// Where the fabric comes from, and what of that was seen at the last load.
 pub(super) struct Sources {
-    live: Option<SaReader>,
+    teller: Teller<SaReader, Box<Manager>>,
     /// None where the last load found none that stayed as they were.
     tried: Option<Fingerprint>,
 }
 
+impl<S, M> Teller<S, M> {
+    const fn is_somebody(&self) -> bool {
+        !matches!(self, Self::Nobody)
+    }
+}
+
+impl Teller<SaReader, Box<Manager>> {
+    fn borrowed(&mut self) -> Teller<&mut SaReader, &mut Manager> {
+        match self {
+            Self::Nobody => Teller::Nobody,
+            Self::Sa(sa) => Teller::Sa(sa),
+            Self::Sweep(manager) => Teller::Sweep(manager),
+        }
+    }
+}
+
 impl Sources {
-    pub(super) const fn new(live: Option<SaReader>) -> Self {
-        Self { live, tried: None }
+    pub(super) const fn new(teller: Teller<SaReader, Box<Manager>>) -> Self {
+        Self {
+            teller,
+            tried: None,
+        }
     }
 
     /// What `make` makes of sources that stay as they are meanwhile; it is called again where they
@@ -80,20 +110,18 @@ impl Sources {
     ) -> Result<T, Unsettled> {
         let seen = Fingerprint::of(config);
         let is_as_before = self.tried.as_ref() == Some(&seen);
-        let settled = match &mut self.live {
-            // The files need no pause, and the reading of an SA sees to it by itself that the fabric
-            // did not change meanwhile.
-            Some(live) if is_as_before => {
-                let live = Some(live);
-                Some((seen, make(Settled { live, when })))
-            }
-            live => settled(
-                || Fingerprint::of(config),
-                || {
-                    let (live, when) = (live.as_mut(), When::Always);
-                    make(Settled { live, when })
-                },
-            ),
+        let teller = &mut self.teller;
+        // The files need no pause, and the reading of an SA sees to it by itself that the fabric did not change
+        // meanwhile; a sweep finds what it finds.
+        let settled = if is_as_before && teller.is_somebody() {
+            let teller = teller.borrowed();
+            Some((seen, make(Settled { teller, when })))
+        } else {
+            let look = || Fingerprint::of(config);
+            settled(look, || {
+                let (teller, when) = (teller.borrowed(), When::Always);
+                make(Settled { teller, when })
+            })
         };
         let (tried, made) = settled.unzip();
         // Also where nothing settled: the next look must not find "as before".
@@ -103,21 +131,21 @@ impl Sources {
 
     /// Takes what the SA told as what its next reading is compared with: it goes into service.
     pub(super) fn accept(&mut self, live: Arc<SaFabric>) {
-        if let Some(source) = &mut self.live {
+        if let Teller::Sa(source) = &mut self.teller {
             source.accept(live);
         }
     }
 
     /// A running SA is to be read itself, not what was overheard of its SM.
     pub(super) const fn distrust(&mut self) {
-        if let Some(source) = &mut self.live {
+        if let Teller::Sa(source) = &mut self.teller {
             source.distrust();
         }
     }
 
-    /// True where a running SA tells the fabric.
+    /// True where the fabric is in no file: a failure may be over at the next reading.
     pub(super) const fn are_told(&self) -> bool {
-        self.live.is_some()
+        self.teller.is_somebody()
     }
 
     /// True unless every source is a file, and all are as they were at the last load: an SA may

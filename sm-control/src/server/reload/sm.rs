@@ -51,7 +51,7 @@ impl Sm {
         match self.source {
             Source::OpenSm => self.beside.as_deref().is_some_and(Beside::can_ask),
             Source::None => false,
-            Source::Files | Source::Sa | Source::Snapshot => true,
+            Source::Files | Source::Sa | Source::Snapshot | Source::Sweep => true,
         }
     }
 

@@ -38,7 +38,7 @@ mod reader;
 mod roots;
 mod tables;
 
-use sa_fabric::options::OpenSmOptions;
+use sa_fabric::options::{ManagerOptions, OpenSmOptions};
 use sa_text::Remark;
 
 use self::reader::Reader;
@@ -114,6 +114,11 @@ pub fn service_ranges(inputs: &Inputs) -> Result<Vec<(u64, u64)>, ReadProblem> {
     let mut reader = Reader::new(inputs.intake.clone());
     let options = opensm_conf::read(&mut reader, inputs)?;
     policy::service_ranges(&mut reader, inputs, &options, path)
+}
+
+/// What only a Subnet Manager follows of `opensm.conf`. Errors: it cannot be read or parsed.
+pub fn manager_options(inputs: &Inputs) -> Result<ManagerOptions, ReadProblem> {
+    opensm_conf::manager(&mut Reader::new(inputs.intake.clone()), inputs)
 }
 
 /// Options of the SM, as far as files tell them. Errors: `opensm.conf` cannot be read or parsed.

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use sa_fabric::intake::Kind;
 use sa_fabric::mistaken::{FileKind, mistaken};
-use sa_fabric::options::{OpenSmOptions, Setting};
+use sa_fabric::options::{ManagerOptions, OpenSmOptions};
 use sa_fabric::sa_records::{self, SaFabric};
 use sa_text::Remark;
 
@@ -29,11 +29,28 @@ pub(super) fn read(reader: &mut Reader, inputs: &Inputs) -> Result<OpenSmOptions
         Some(path) => file(reader, path)?,
         None => OpenSmOptions::default(),
     };
-    assign(reader, &inputs.settings, &mut options)?;
+    assign(reader, inputs, &mut options)?;
     options.qos = qos(reader, inputs, &options);
     options.lmc = inputs.lmc.or(options.lmc);
     if let Some(from_sa) = &inputs.from_sa {
         follow(reader, from_sa, &mut options);
+    }
+    Ok(options)
+}
+
+/// Those that only a Subnet Manager follows. Errors: `opensm.conf` cannot be read or parsed.
+pub(super) fn manager(reader: &mut Reader, inputs: &Inputs) -> Result<ManagerOptions, ReadProblem> {
+    let mut options = match &inputs.opensm_conf {
+        Some(path) => {
+            let bytes = reader.bytes(Kind::Options, "opensm.conf", path)?;
+            ManagerOptions::parse(&bytes).map_err(|error| ReadProblem::parse(path, error))?
+        }
+        None => ManagerOptions::default(),
+    };
+    for setting in &inputs.settings {
+        options
+            .apply(setting)
+            .map_err(|error| ReadProblem::parse(Path::new("[sm]"), error))?;
     }
     Ok(options)
 }
@@ -64,14 +81,15 @@ fn file(reader: &mut Reader, path: &Path) -> Result<OpenSmOptions, ReadProblem> 
 /// what its key needs; who parsed a configuration has refused it already, with its place.
 fn assign(
     reader: &mut Reader,
-    settings: &[Setting],
+    inputs: &Inputs,
     options: &mut OpenSmOptions,
 ) -> Result<(), ReadProblem> {
-    for setting in settings {
+    for setting in &inputs.settings {
         let is_used = options
             .apply(setting)
             .map_err(|error| ReadProblem::parse(Path::new("[sm]"), error))?;
-        if !is_used {
+        // Our own SM follows the others.
+        if !is_used && inputs.swept.is_none() {
             let key = &setting.key;
             reader.warn(
                 "option-without-effect",

@@ -1,0 +1,248 @@
+//! The Subnet Manager of this process, where `[fabric] source = "sweep"`.
+//!
+//! ```text
+//!  due (the thread that loads) ──> Manager::sweep ──> find ─> plan ─> write ──> all acknowledged? ── yes ──> the plan's snapshot
+//!                                       │                                                     └─ no ──> compiled from what is held
+//!                                       └── guid2lid, findings in the log
+//! ```
+//!
+//! A sweep is this source's reading: what it comes to is published like any other, and a sweep that fails (the port, a plan that
+//! is refused) leaves what is in service and, where there is no plan, the subnet as it was. It is tried again like the reading
+//! of a running SA.
+//!
+//! What is kept between two sweeps: what nodes acknowledged, Sets that are in vain, LIDs and P_Key indices. LIDs outlive the
+//! process in `guid2lid` of the `[state]` directory.
+//!
+//! Not here yet: traps (a change is seen at the next sweep), other Subnet Managers (this one does not yield), multicast tables.
+
+mod lids;
+mod said;
+mod way;
+
+use core::sync::atomic::AtomicBool;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sa_compiler::pipeline::{self, Compiled, Inputs, ReadProblem, Stamp};
+use sa_compiler::state::FabricState;
+use sa_fabric::options::ManagerOptions;
+use sa_sm::discovery;
+use sa_sm::executor::{Counts, Limits};
+use sa_sm::model::Subnet;
+use sa_sm::sweep::{Sweep, Swept};
+use sa_source::When;
+use sm_plan::{PlanError, Planned, Planner};
+use sm_port::{End, RunError, SmpPort, Told, Watch, run};
+use thiserror::Error;
+use tracing::{info, warn};
+
+use self::said::Said;
+use self::way::{Way, WayError};
+use crate::config::Config;
+
+/// Why a sweep puts nothing into service.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub(in crate::server) enum SweepError {
+    /// No port for SMPs.
+    #[error(transparent)]
+    Way(#[from] WayError),
+    /// The port failed on the way.
+    #[error(transparent)]
+    Port(#[from] RunError),
+    /// Options of the SM cannot be read.
+    #[error(transparent)]
+    Options(#[from] ReadProblem),
+    /// What was found cannot be planned; nothing was written.
+    #[error("the subnet stays as it is: {0}")]
+    Plan(#[from] PlanError),
+    /// The daemon ends.
+    #[error("the sweep was stopped")]
+    Stopped,
+}
+
+/// A Subnet Manager and what it knows.
+pub(in crate::server) struct Manager {
+    way: Way,
+    /// Attached; none before the first sweep, and after the port failed.
+    port: Option<Box<dyn SmpPort>>,
+    planner: Option<Planner>,
+    swept: Swept,
+    /// What the last sweep found, as its provenance says it; none before the first that was planned.
+    found: Option<String>,
+    /// Of the next SMP: answers to an earlier sweep are no answers to this one.
+    transaction: u32,
+    guid2lid: Option<PathBuf>,
+    said: Said,
+    stop: Arc<AtomicBool>,
+}
+
+impl Manager {
+    /// Where the configuration says that this process is the Subnet Manager; none elsewhere. Nothing is opened yet.
+    pub(in crate::server) fn of(config: &Config, stop: &Arc<AtomicBool>) -> Option<Self> {
+        let way = Way::of(config)?;
+        let directory = config.state.directory.as_ref();
+        if directory.is_none() {
+            warn!(
+                "no [state] directory: LIDs are those that ports have, or new ones, after a restart"
+            );
+        }
+        Some(Self {
+            way,
+            port: None,
+            planner: None,
+            swept: Swept::default(),
+            found: None,
+            transaction: std::process::id() << 12,
+            guid2lid: directory.map(|directory| directory.join(lids::FILE)),
+            said: Said::default(),
+            stop: Arc::clone(stop),
+        })
+    }
+
+    /// What only a Subnet Manager follows of the configuration. Errors: `opensm.conf` cannot be read.
+    pub(in crate::server) fn options(config: &Config) -> Result<ManagerOptions, SweepError> {
+        Ok(pipeline::manager_options(&config.inputs())?)
+    }
+
+    /// Finds, plans and writes, and gives what is held afterwards. None where `when` asks for changes alone, nothing was written
+    /// and what was found is as before. Errors: [`SweepError`].
+    pub(in crate::server) fn sweep(
+        &mut self,
+        inputs: &Inputs,
+        options: &ManagerOptions,
+        when: When,
+        before: Option<&FabricState>,
+        stamp: Stamp,
+    ) -> Result<Option<Compiled>, SweepError> {
+        let mut planner = self.planner(inputs, options)?;
+        let begun = Instant::now();
+        let mut planned = None;
+        let swept = self.run(options, |found| {
+            let plan = planner.plan(found, before, stamp);
+            let wanted = plan.as_ref().ok().map(|plan| Arc::clone(&plan.wanted));
+            planned = Some(plan);
+            wanted
+        });
+        self.planner = Some(planner);
+        let counts = swept?;
+        let Some(planned) = planned else {
+            return Err(SweepError::Stopped);
+        };
+        let planned = planned?;
+        self.remember();
+        self.said.tell(&self.swept.subnet, &planned);
+        let found = planned.provenance();
+        let is_new = self
+            .found
+            .replace(found.clone())
+            .is_none_or(|last| last != found);
+        if is_new || counts.sets > 0 {
+            tell_up(&self.swept.subnet, counts, begun.elapsed());
+        }
+        if when == When::Changed && !is_new && counts.sets == 0 {
+            return Ok(None);
+        }
+        Ok(Some(self.in_force(planned, before, stamp)?))
+    }
+
+    /// What answers: the plan where all of it is held.
+    fn in_force(
+        &self,
+        planned: Planned,
+        before: Option<&FabricState>,
+        stamp: Stamp,
+    ) -> Result<Compiled, PlanError> {
+        let missing = planned.not_held(&self.swept.subnet);
+        if missing.is_empty() {
+            return Ok(planned.compiled);
+        }
+        planned.held(&self.swept.subnet, before, stamp)
+    }
+
+    /// The planner with the inputs of now: what it remembers stays. Errors: options that cannot be read.
+    fn planner(
+        &mut self,
+        inputs: &Inputs,
+        options: &ManagerOptions,
+    ) -> Result<Planner, SweepError> {
+        let remembered = match self.planner.take() {
+            Some(planner) => return Ok(planner.with_inputs(inputs.clone(), options.clone())),
+            None => {
+                let lmc = pipeline::options(inputs)?.lmc.unwrap_or_default();
+                lids::read(self.guid2lid.as_deref(), lmc)
+            }
+        };
+        Ok(Planner::new(inputs.clone(), options.clone(), remembered))
+    }
+
+    /// Runs a sweep over the port, which is attached where it is not. A port that failed is let go.
+    fn run(
+        &mut self,
+        options: &ManagerOptions,
+        plan: impl FnOnce(&Subnet) -> Option<Arc<sa_sm::writing::Wanted>>,
+    ) -> Result<Counts, SweepError> {
+        let mut port = match self.port.take() {
+            Some(port) => port,
+            None => self.way.attach(Limits::default().timeout)?,
+        };
+        let discovery = discovery::Options {
+            m_key: options.m_key,
+            ..discovery::Options::default()
+        };
+        let before = core::mem::take(&mut self.swept);
+        let mut sweep = Sweep::new(discovery, Limits::default(), self.transaction, before, plan);
+        let mut watch = Watch::new(TOLD_EVERY, tell_progress);
+        let ended = run(&mut sweep, port.as_mut(), &self.stop, &mut watch);
+        let counts = sweep.progress().counts;
+        self.transaction = self
+            .transaction
+            .wrapping_add(u32::try_from(counts.sent).unwrap_or(0));
+        self.swept = match &ended {
+            Ok(End::Over) => sweep.finish(),
+            Ok(End::Stopped) | Err(_) => sweep.abandon(),
+        };
+        match ended? {
+            End::Over => {
+                self.port = Some(port);
+                Ok(counts)
+            }
+            End::Stopped => Err(SweepError::Stopped),
+        }
+    }
+
+    /// Writes the LIDs down, where they are others than before. A file that cannot be written is written after the next sweep.
+    fn remember(&mut self) {
+        if let (Some(path), Some(planner)) = (&self.guid2lid, &self.planner) {
+            lids::write(path, planner.remembered());
+        }
+    }
+}
+
+/// For whom watches a first sweep of a large subnet.
+const TOLD_EVERY: Duration = Duration::from_secs(1);
+
+fn tell_progress(told: &Told) {
+    let progress = &told.progress;
+    info!(
+        nodes = progress.nodes,
+        open = progress.open,
+        window = progress.window,
+        smps_per_second = told.per_second.round(),
+        "{}",
+        if progress.is_writing {
+            "writing"
+        } else {
+            "finding"
+        }
+    );
+}
+
+/// As OpenSM's log has it.
+fn tell_up(subnet: &Subnet, counts: Counts, took: Duration) {
+    let nodes = subnet.nodes().len();
+    let Counts { sent, sets, .. } = counts;
+    let ms = took.as_millis();
+    info!(nodes, smps = sent, sets, ms, "SUBNET UP");
+}

@@ -1,0 +1,42 @@
+//! What was said of the subnet: each finding once, until it is gone.
+
+use std::collections::BTreeSet;
+
+use sa_sm::model::Subnet;
+use sm_plan::Planned;
+use tracing::{info, warn};
+
+/// Findings that stand, in words.
+#[derive(Debug, Default)]
+pub(super) struct Said(BTreeSet<String>);
+
+impl Said {
+    /// Tells what is new of the findings of a sweep and its plan, and what is over.
+    pub(super) fn tell(&mut self, swept: &Subnet, planned: &Planned) {
+        let found = swept.findings().map(ToString::to_string);
+        let plan = planned.findings.iter().map(ToString::to_string);
+        let now: BTreeSet<String> = found.chain(plan).chain(not_held(swept, planned)).collect();
+        for new in now.difference(&self.0) {
+            warn!("{new}");
+        }
+        for gone in self.0.difference(&now) {
+            info!("no more: {gone}");
+        }
+        self.0 = now;
+    }
+}
+
+/// One sentence a switch, however many blocks it lacks.
+fn not_held(swept: &Subnet, planned: &Planned) -> BTreeSet<String> {
+    let missing = planned.not_held(swept);
+    let nodes: BTreeSet<_> = missing.iter().map(|block| block.node).collect();
+    let of = |node: &_| missing.iter().filter(|block| block.node == *node).count();
+    let words = nodes.iter().map(|node| {
+        let blocks = of(node);
+        format!(
+            "switch {node} does not hold {blocks} blocks of its tables as planned; answers follow what it holds, and its \
+             links that are down stay down"
+        )
+    });
+    words.collect()
+}

@@ -1,0 +1,58 @@
+//! The port by which SMPs leave.
+
+use std::time::Duration;
+
+use sa_port::{ibsim, umad};
+use sa_source::SaTransport;
+use sm_port::{OverIbsim, OverUmad, SmpPort};
+use thiserror::Error;
+
+use crate::config::{Config, PortSection, Source};
+
+/// The first `[[port]]` that leads to the fabric: its queue pair 0.
+#[derive(Debug, Clone)]
+pub(super) struct Way(SaTransport);
+
+/// Errors of attaching, each with a next step.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub(in crate::server) enum WayError {
+    /// The simulator.
+    #[error("the SM's port: {0}")]
+    Ibsim(#[from] ibsim::AttachError),
+    /// The device.
+    #[error("the SM's port: {0}")]
+    Umad(#[from] umad::UmadError),
+    /// Rings lead to programs of this host.
+    #[error("a ring leads to no fabric; add a [[port]] with transport = \"umad\"")]
+    Ring,
+}
+
+impl Way {
+    /// None where this process is not the Subnet Manager.
+    pub(super) fn of(config: &Config) -> Option<Self> {
+        let mut ports = config.ports.iter();
+        let first = ports.find_map(PortSection::way_to_fabric);
+        first
+            .filter(|_| config.fabric.source == Source::Sweep)
+            .map(Self)
+    }
+
+    /// Errors: [`WayError`].
+    pub(super) fn attach(&self, repeats_after: Duration) -> Result<Box<dyn SmpPort>, WayError> {
+        match &self.0 {
+            SaTransport::Ibsim { node, sockname } => {
+                let mut options = ibsim::Options::on(node);
+                if let Some(sockname) = sockname {
+                    sockname.clone_into(&mut options.base);
+                }
+                Ok(Box::new(OverIbsim::attach(&options)?))
+            }
+            SaTransport::Umad { device, port } => {
+                let device = device.as_deref();
+                Ok(Box::new(OverUmad::open(device, *port, repeats_after)?))
+            }
+            SaTransport::Ring { .. } => Err(WayError::Ring),
+        }
+    }
+}
