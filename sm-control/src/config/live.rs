@@ -69,7 +69,9 @@ impl Config {
         };
         let poll_ms = match &self.opensm {
             Some(opensm) => opensm.poll_ms,
-            None if self.fabric.source == Source::Sweep => SWEEP_MS,
+            None if self.fabric.source == Source::Sweep => {
+                self.sm.manager.sweeps.interval.saturating_mul(1000)
+            }
             None if self.fabric.source.is_live() => own(&self.fabric.sa),
             None => 0,
         };
@@ -372,8 +374,6 @@ const fn sl_pairs() -> u32 {
 
 const SAMPLES: u32 = 64;
 const POLL_MS: u32 = 10_000;
-/// OpenSM's `sweep_interval`.
-const SWEEP_MS: u32 = 10_000;
 
 #[cfg(test)]
 mod tests {

@@ -131,6 +131,45 @@ fn what_it_cannot_read_is_refused_and_nothing_is_written() -> Result<()> {
     Ok(())
 }
 
+/// As the SM itself it takes the first engine that is here, and refuses where none is.
+#[test]
+fn an_sm_gets_an_engine_of_those_named() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let with = |conf: &str| -> Result<(bool, String, String)> {
+        fs::write(directory.path().join("opensm.conf"), conf)?;
+        let line = ["migrate", "opensm.conf", "--source", "sweep"];
+        let output = sapphire_in(directory.path(), &line)?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok((
+            output.status.success(),
+            text(&output.stdout),
+            text(&output.stderr),
+        ))
+    };
+    let (is_done, text, said) = with("routing_engine lash,updn,minhop\nroot_guid_file roots\n")?;
+    ensure!(
+        is_done && said.contains("opensm.conf:1:1: left out"),
+        "{said}"
+    );
+    let config = Config::parse(&text).map_err(anyhow::Error::msg)?;
+    ensure!(
+        config
+            .routing
+            .engine
+            .is_some_and(|engine| engine.name() == "updn")
+    );
+    ensure!(
+        config.routing.root_guids.is_some() && config.opensm.is_none(),
+        "{text}"
+    );
+    let (is_done, _, said) = with("\nrouting_engine lash,dor\n")?;
+    ensure!(
+        !is_done && said.contains("opensm.conf:2:1: there is no engine lash, dor"),
+        "{said}"
+    );
+    Ok(())
+}
+
 /// Lines of the real file, cut, mixed and overwritten: an answer or an error, never a panic.
 #[test]
 fn garbage_is_answered() -> Result<()> {

@@ -5,14 +5,47 @@
 //! | numbers, switches and texts of the SM, `qos_*` among them | `[sm]`, under their names |
 //! | `qos` | `[fabric] qos` |
 //! | `partition_config_file`, `qos_policy_file`, `prefix_routes_file` | `[partitions]`, `[policy]`, `[fabric]` |
-//! | `routing_engine`, `torus_config` | `[routing]`, where the engine is torus-2QoS |
+//! | `routing_engine`, `torus_config`, `root_guid_file` | `[routing]`; beside an OpenSM only where the engine is torus-2QoS |
 //! | of other managers, of OpenSM's process, its log and its console | nowhere |
 //! | of other engines | nowhere |
 //!
 //! Who is not in a list of `sa_fabric::options` and no exception here has no place: an option of a newer OpenSM is left out with
 //! words, and not lost.
 
+use clap::ValueEnum;
+use routing::EngineKind;
 use sa_fabric::options::{NUMBER_KEYS, SWITCH_KEYS, TEXT_KEYS};
+
+/// Who is the Subnet Manager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Source {
+    /// An OpenSM, beside which sapphired answers
+    Opensm,
+    /// sapphired itself
+    Sweep,
+}
+
+impl Source {
+    /// As `[fabric]` has it.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Opensm => "opensm",
+            Self::Sweep => "sweep",
+        }
+    }
+}
+
+/// The engine that stands for one of OpenSM's; none where there is none.
+pub(super) fn engine(name: &str) -> Option<EngineKind> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "minhop" => EngineKind::MinHop,
+        "updn" => EngineKind::UpDown,
+        "ftree" => EngineKind::FatTree,
+        "torus-2qos" => EngineKind::Torus2Qos,
+        "dfsssp" | "nue" => EngineKind::DfssspNue,
+        _ => return None,
+    })
+}
 
 /// What becomes of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +65,7 @@ pub(super) enum Fate {
 }
 
 /// Where an option goes; none for one that OpenSM does not know.
-pub(super) fn of(key: &str, is_known: impl Fn(&str) -> bool) -> Option<Fate> {
+pub(super) fn of(key: &str, source: Source, is_known: impl Fn(&str) -> bool) -> Option<Fate> {
     let fate = match key {
         "qos" => Fate::Qos,
         "routing_engine" => Fate::Engine,
@@ -40,6 +73,7 @@ pub(super) fn of(key: &str, is_known: impl Fn(&str) -> bool) -> Option<Fate> {
         "partition_config_file" => Fate::File("partitions", "file"),
         "qos_policy_file" => Fate::File("policy", "file"),
         "prefix_routes_file" => Fate::File("fabric", "prefix_routes"),
+        "root_guid_file" if source == Source::Sweep => Fate::File("routing", "root_guids"),
         "root_guid_file" => Fate::LeftOut(MADE),
         // Behind the files: `qos_policy_file` begins like the options of QoS.
         _ if TEXT_KEYS.contains(&key) => Fate::Quoted,

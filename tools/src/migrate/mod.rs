@@ -24,6 +24,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use routing::EngineKind;
 use sa_fabric::display::count;
 use sa_fabric::intake::{self, Kind};
 use sa_fabric::mistaken::{FileKind, mistaken};
@@ -32,7 +33,7 @@ use sa_fabric::outlet::{self, Readers};
 use sa_text::Position;
 use sm_control::config::Config;
 
-use self::fate::Fate;
+use self::fate::{Fate, Source};
 use self::written::Written;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
@@ -47,6 +48,9 @@ pub(crate) struct Migrate {
     /// OpenSM's file of options, as `opensm -c FILE` writes it
     #[arg(value_name = "OPENSM.CONF")]
     file: PathBuf,
+    /// Who is the Subnet Manager
+    #[arg(long, value_enum, default_value = "opensm")]
+    source: Source,
     /// File to write; by default standard output
     #[arg(short, long, visible_alias = "out", value_name = "FILE")]
     output: Option<PathBuf>,
@@ -56,11 +60,14 @@ pub(crate) fn run(verb: &Migrate) -> Outcome {
     let bytes = or_fail(intake::read_or_pipe(Kind::Options, &verb.file))?;
     let name = verb.file.display().to_string();
     let options = judge(&verb.file, &bytes)?;
+    if verb.source == Source::Sweep {
+        has_engine(&verb.file, &options, &entries(&bytes))?;
+    }
     for note in &options.notes {
         errln!("{}", note.remark(&verb.file));
     }
-    let moved = Moved::new(&verb.file, &options, &entries(&bytes));
-    let text = moved.written.text(&name);
+    let moved = Moved::new(verb, &options, &entries(&bytes));
+    let text = moved.written.text(&name, verb.source);
     // By the daemon's own reader: what is written is never what it refuses.
     if let Err(problem) = Config::parse(&text) {
         let what = format!("the configuration that comes of it is refused: {problem}");
@@ -94,8 +101,32 @@ fn judge(path: &Path, bytes: &[u8]) -> Outcome<OpenSmOptions> {
     OpenSmOptions::parse(bytes).map_err(at)
 }
 
+/// Errors: `routing_engine` names engines, and none of them is here: other routes than those ordered are no answer.
+fn has_engine(path: &Path, options: &OpenSmOptions, lines: &[Entry]) -> Outcome {
+    let names = &options.routing_engine;
+    let orders_none = names.iter().all(|name| name == NO_FALLBACK);
+    if orders_none || names.iter().any(|name| fate::engine(name).is_some()) {
+        return Ok(());
+    }
+    let is_it = |line: &&Entry| line.setting.key == "routing_engine";
+    let at = lines.iter().rfind(is_it).map(|line| line.at);
+    let what = format!(
+        "there is no engine {}; choose one of minhop, updn, ftree, torus-2QoS, dfsssp, nue",
+        names.join(", ")
+    );
+    Err(Failure::failed_at(
+        path,
+        at.unwrap_or(Position { line: 1, column: 1 }),
+        what,
+    ))
+}
+
+/// A word among engines that is none.
+const NO_FALLBACK: &str = "no_fallback";
+
 /// What became of the lines of a file.
 struct Moved<'a> {
+    source: Source,
     /// Relative paths begin here.
     directory: PathBuf,
     options: &'a OpenSmOptions,
@@ -106,16 +137,17 @@ struct Moved<'a> {
 }
 
 impl<'a> Moved<'a> {
-    fn new(path: &Path, options: &'a OpenSmOptions, lines: &[Entry]) -> Self {
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    fn new(verb: &Migrate, options: &'a OpenSmOptions, lines: &[Entry]) -> Self {
+        let path = std::path::absolute(&verb.file).unwrap_or_else(|_| verb.file.clone());
         let mut moved = Self {
+            source: verb.source,
             directory: path.parent().unwrap_or_else(|| Path::new("")).to_owned(),
             options,
             written: Written::default(),
             left_out: Vec::new(),
             defaults: 0,
         };
-        moved.written.quoted("fabric", "source", "opensm");
+        moved.written.quoted("fabric", "source", verb.source.word());
         // Said in any case: without a file of options it is on for the daemon, and off for OpenSM.
         moved
             .written
@@ -151,7 +183,7 @@ impl<'a> Moved<'a> {
             let mut not_used = self.options.not_used.iter();
             not_used.any(|line| line.key == key && !line.is_known)
         };
-        let Some(fate) = fate::of(key, |key| !unknown(key)) else {
+        let Some(fate) = fate::of(key, self.source, |key| !unknown(key)) else {
             return self.leave(line, "OpenSM has no such option");
         };
         let default = default_of(key);
@@ -185,13 +217,20 @@ impl<'a> Moved<'a> {
         self.written.bare("sm", key, &written);
     }
 
-    /// Only torus-2QoS says more about paths than its tables do.
+    /// The first engine of those named that is here. Beside an OpenSM only torus-2QoS says more about paths than its tables do.
     fn engine(&mut self, line: &Entry) {
-        match self.options.routing_engine.first() {
-            Some(engine) if engine.eq_ignore_ascii_case("torus-2qos") => {
-                self.written.quoted("routing", "engine", "torus-2qos");
+        let names = self.options.routing_engine.iter();
+        let first = names.filter(|name| *name != NO_FALLBACK);
+        for name in first {
+            match fate::engine(name) {
+                Some(kind) if self.source == Source::Sweep || kind == EngineKind::Torus2Qos => {
+                    return self.written.quoted("routing", "engine", kind.name());
+                }
+                None if self.source == Source::Sweep => {
+                    self.leave(line, format!("there is no engine {name}"));
+                }
+                _ => return self.leave(line, fate::MADE),
             }
-            _ => self.leave(line, fate::MADE),
         }
     }
 
@@ -202,7 +241,7 @@ impl<'a> Moved<'a> {
         let has_torus = self.options.routing_engine.first().is_some_and(is_of_torus);
         if value == "(null)" || (is_default && !Path::new(value).is_file()) {
             self.defaults += 1;
-        } else if section == "routing" && !has_torus {
+        } else if key == "torus_conf" && !has_torus {
             self.leave(line, "routing_engine does not begin with torus-2QoS");
         } else if section == "policy" && !self.options.qos {
             // Else the daemon would follow rules that OpenSM's answers do not.

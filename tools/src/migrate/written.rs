@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use super::fate::Source;
+
 /// Lines of sections. Shape: `key = value`, in the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct Written {
@@ -29,11 +31,12 @@ impl Written {
     }
 
     /// The whole file.
-    pub(super) fn text(&self, from: &str) -> String {
-        let mut text = format!(
-            "# Written by `sapphire migrate` from {from}: sapphired beside an OpenSM, see \
-             docs/operating.md.\n"
-        );
+    pub(super) fn text(&self, from: &str, source: Source) -> String {
+        let what = match source {
+            Source::Opensm => "sapphired beside an OpenSM, see docs/operating.md",
+            Source::Sweep => "sapphired as the Subnet Manager, see docs/sm.md",
+        };
+        let mut text = format!("# Written by `sapphire migrate` from {from}: {what}.\n");
         for section in SECTIONS {
             let lines = self.lines.iter().filter(|(of, _)| *of == section);
             let lines: Vec<&str> = lines.map(|(_, line)| line.as_str()).collect();
@@ -42,7 +45,10 @@ impl Written {
                 let _ = write!(text, "\n[{section}]\n{}\n", lines.join("\n"));
             }
         }
-        text.push_str("\n[opensm]\n\n[[port]]\ntransport = \"umad\"\n");
+        if source == Source::Opensm {
+            text.push_str("\n[opensm]\n");
+        }
+        text.push_str("\n[[port]]\ntransport = \"umad\"\n");
         text
     }
 }

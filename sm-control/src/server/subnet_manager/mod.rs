@@ -138,7 +138,8 @@ impl Manager {
             .found
             .replace(found.clone())
             .is_none_or(|last| last != found);
-        if is_new || counts.sets > 0 {
+        // Of what nobody ordered only where something came of it: a line each 10 s would bury the others.
+        if is_new || counts.sets > 0 || when == When::Always {
             tell_up(&self.swept.subnet, counts, begun.elapsed());
         }
         if when == When::Changed && !is_new && counts.sets == 0 {
@@ -192,7 +193,11 @@ impl Manager {
             ..discovery::Options::default()
         };
         let before = core::mem::take(&mut self.swept);
-        let mut sweep = Sweep::new(discovery, Limits::default(), self.transaction, before, plan);
+        let limits = Limits {
+            retries: options.sweeps.retries,
+            ..Limits::default()
+        };
+        let mut sweep = Sweep::new(discovery, limits, self.transaction, before, plan);
         let mut watch = Watch::new(TOLD_EVERY, tell_progress);
         let ended = run(&mut sweep, port.as_mut(), &self.stop, &mut watch);
         let counts = sweep.progress().counts;

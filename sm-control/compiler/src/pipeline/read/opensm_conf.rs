@@ -40,13 +40,11 @@ pub(super) fn read(reader: &mut Reader, inputs: &Inputs) -> Result<OpenSmOptions
 
 /// Those that only a Subnet Manager follows. Errors: `opensm.conf` cannot be read or parsed.
 pub(super) fn manager(reader: &mut Reader, inputs: &Inputs) -> Result<ManagerOptions, ReadProblem> {
-    let mut options = match &inputs.opensm_conf {
-        Some(path) => {
-            let bytes = reader.bytes(Kind::Options, "opensm.conf", path)?;
-            ManagerOptions::parse(&bytes).map_err(|error| ReadProblem::parse(path, error))?
-        }
-        None => ManagerOptions::default(),
-    };
+    let mut options = ManagerOptions::default();
+    if let Some(path) = &inputs.opensm_conf {
+        let bytes = reader.bytes(Kind::Options, "opensm.conf", path)?;
+        options = ManagerOptions::parse(&bytes).map_err(|error| ReadProblem::parse(path, error))?;
+    }
     for setting in &inputs.settings {
         options
             .apply(setting)
@@ -88,7 +86,7 @@ fn assign(
         let is_used = options
             .apply(setting)
             .map_err(|error| ReadProblem::parse(Path::new("[sm]"), error))?;
-        // Our own SM follows the others.
+        // A sweep follows what only an SM does.
         if !is_used && inputs.swept.is_none() {
             let key = &setting.key;
             reader.warn(
