@@ -60,7 +60,7 @@ impl SmpPort for Faulty {
     }
 }
 
-const GO: AtomicBool = AtomicBool::new(false);
+static GO: AtomicBool = AtomicBool::new(false);
 
 #[test]
 fn a_port_that_fails_ends_it_and_another_one_goes_on() {

@@ -9,7 +9,7 @@ use sm_port::{End, OverSimulator, SmpPort, Watch, run};
 
 use crate::support::{LIMITS, NODES, port, sweep};
 
-const GO: AtomicBool = AtomicBool::new(false);
+static GO: AtomicBool = AtomicBool::new(false);
 
 fn found_over(mut port: OverSimulator) -> sa_sm::executor::Counts {
     let mut sweep = sweep();
