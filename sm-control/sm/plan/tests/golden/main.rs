@@ -7,5 +7,7 @@
     reason = "a test that cannot go on should stop; the recordings are ours"
 )]
 
+mod cut_short;
+mod refused;
 mod sweeps;
 mod tables;

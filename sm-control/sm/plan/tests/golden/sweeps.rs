@@ -27,8 +27,8 @@ const QOS: &str = "qos TRUE\nqos_max_vls 8\nqos_high_limit 5\nqos_vlarb_high 0:3
                    qos_sl2vl 0,1,2,3,4,5,6,7,0,1,2,3,4,5,6,7\n";
 
 /// A recorded first sweep.
-struct Case {
-    name: &'static str,
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
     /// Lines of `opensm.conf`.
     conf: String,
     engine: EngineKind,
@@ -38,7 +38,7 @@ struct Case {
     has_same_routes: bool,
 }
 
-fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     let case = |name, conf: &str, has_same_routes| Case {
         name,
         conf: conf.to_owned(),
@@ -70,7 +70,12 @@ fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    fn planner(&self, folder: &std::path::Path) -> Planner {
+    pub(crate) fn planner(&self, folder: &std::path::Path) -> Planner {
+        self.planner_with(folder, Remembered::default())
+    }
+
+    /// One that begins with the LIDs that another one has left.
+    pub(crate) fn planner_with(&self, folder: &std::path::Path, remembered: Remembered) -> Planner {
         let conf = folder.join("opensm.conf");
         fs::write(&conf, &self.conf).unwrap();
         let mut inputs = Inputs {
@@ -89,11 +94,11 @@ impl Case {
             inputs.torus_conf = Some(path);
         }
         let manager = ManagerOptions::parse(self.conf.as_bytes()).unwrap();
-        Planner::new(inputs, manager, Remembered::default())
+        Planner::new(inputs, manager, remembered)
     }
 }
 
-fn sweep(
+pub(crate) fn sweep(
     simulator: &mut Simulator,
     sm: PortRef,
     before: Swept,
@@ -115,7 +120,7 @@ fn sweep(
 }
 
 /// A sweep by a planner, which must not refuse.
-fn planned(
+pub(crate) fn planned(
     simulator: &mut Simulator,
     sm: PortRef,
     before: Swept,
@@ -132,7 +137,7 @@ fn planned(
 }
 
 /// The fabric of a recording, and the port with its SM.
-fn fabric(case: &str, opensm: &Subnet) -> (Fabric, PortRef) {
+pub(crate) fn fabric(case: &str, opensm: &Subnet) -> (Fabric, PortRef) {
     let fabric = net::parse(read(case, "net").as_bytes()).unwrap();
     let sm = opensm.sm().unwrap();
     let guid = opensm.node(sm.node).unwrap().guid();
@@ -151,7 +156,7 @@ fn comparable(info: &PortInfoRecord) -> PortInfoRecord {
 }
 
 /// PortInfo and SwitchInfo of all nodes. Returns how many ports.
-fn compare_ports(name: &str, found: &Subnet, expected: &Subnet) -> usize {
+pub(crate) fn compare_ports(name: &str, found: &Subnet, expected: &Subnet) -> usize {
     let mut compared = 0;
     for node in expected.nodes() {
         let own = found.node(found.by_guid(node.guid()).unwrap()).unwrap();

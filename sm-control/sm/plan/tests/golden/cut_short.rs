@@ -1,0 +1,124 @@
+//! An SM that ends in the middle of its first sweep, or after it, and one that begins anew with the LIDs that the first one
+//! gave: devices end up with what one sweep makes of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fabric_simulator::{Simulator, Timing};
+use sa_compiler::pipeline::Stamp;
+use sa_fabric::PortRef;
+use sa_sm::discovery::Options;
+use sa_sm::executor::Limits;
+use sa_sm::model::Subnet;
+use sa_sm::sweep::{Sweep, Swept};
+use sm_plan::{Planned, Planner};
+
+use crate::sweeps::{cases, compare_ports, fabric, planned, sweep};
+use crate::tables::held;
+use sm_recordings::{read, subnet};
+
+/// The first `posted` SMPs of a sweep. False where it has fewer.
+fn begin(simulator: &mut Simulator, sm: PortRef, planner: &mut Planner, posted: u64) -> bool {
+    let mut sweep = Sweep::new(
+        Options::default(),
+        Limits::default(),
+        1,
+        Swept::default(),
+        |found| {
+            let plan = planner.plan(found, None, Stamp::default()).unwrap();
+            Some(Arc::clone(&plan.wanted))
+        },
+    );
+    let mut left = posted;
+    loop {
+        while let Some(bytes) = sweep.send(Duration::ZERO) {
+            if left == 0 {
+                // Answers on the way reach nobody.
+                while simulator.next(Duration::ZERO).is_some() {}
+                return true;
+            }
+            left -= 1;
+            simulator.post(sm, 0xffff, &bytes, Duration::ZERO);
+        }
+        match simulator.next(Duration::ZERO) {
+            Some((_, _, bytes)) => sweep.received(&bytes, Duration::ZERO),
+            None => return false,
+        }
+    }
+}
+
+fn same_tables(one: &Swept, other: &Swept, context: &str) {
+    let (one, other) = (held(&one.subnet), held(&other.subnet));
+    assert_eq!(one.len(), other.len(), "{context}");
+    for (key, table) in &one {
+        assert_eq!(Some(table), other.get(key), "{context} {key:?}");
+    }
+}
+
+#[test]
+fn wherever_a_sweep_is_cut_short_the_next_makes_of_it_what_one_does() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["g03-ftree", "g12-router-esp0-lmc1"] {
+        let case = cases().into_iter().find(|case| case.name == name).unwrap();
+        let opensm = subnet(&read(name, "state-0-up.txt"));
+        let (fabric, sm) = fabric(name, &opensm);
+        let mut undisturbed = Simulator::new(&fabric, Timing::NONE);
+        let mut planner = case.planner(folder.path());
+        let (whole, once, _) = planned(&mut undisturbed, sm, Swept::default(), &mut planner);
+        let (told, _) = sweep(&mut undisturbed, sm, Swept::default(), |_| None);
+        let mut cuts = 0;
+        // A prime, so that cuts fall on all kinds of SMPs.
+        for posted in (1..once.sent).step_by(13) {
+            let mut simulator = Simulator::new(&fabric, Timing::NONE);
+            let mut planner = case.planner(folder.path());
+            assert!(begin(&mut simulator, sm, &mut planner, posted));
+            // LIDs are kept before any is written.
+            let mut planner = case.planner_with(folder.path(), planner.remembered().clone());
+            let (swept, counts, plan) = planned(&mut simulator, sm, Swept::default(), &mut planner);
+            assert_eq!(plan.not_held(&swept.subnet), [], "{name} {posted}");
+            assert!(counts.sets <= once.sets, "{name} {posted}: {}", counts.sets);
+            same_tables(&swept, &whole, &format!("{name} {posted}"));
+            let (after, _) = sweep(&mut simulator, sm, Swept::default(), |_| None);
+            compare_ports(name, &after.subnet, &told.subnet);
+            let (_, again, _) = planned(&mut simulator, sm, swept, &mut planner);
+            assert_eq!(again.sets, 0, "{name} {posted}");
+            cuts += 1;
+        }
+        assert!(cuts > 10, "{name}: {} SMPs", once.sent);
+    }
+}
+
+/// Blocks that discovery does not read: a new SM cannot know what is there.
+fn unread(plan: &Planned, found: &Subnet) -> usize {
+    let nodes = plan.wanted.tables.iter();
+    let unread = nodes.flat_map(|(at, blocks)| {
+        let tables = &found.node(*at).unwrap().tables;
+        blocks.keys().filter(|block| tables.get(**block).is_none())
+    });
+    unread.count()
+}
+
+#[test]
+fn a_restart_keeps_lids_and_tables_and_writes_what_cannot_be_known_only() {
+    let folder = tempfile::tempdir().unwrap();
+    for case in cases() {
+        let name = case.name;
+        let opensm = subnet(&read(name, "state-0-up.txt"));
+        let (fabric, sm) = fabric(name, &opensm);
+        let mut simulator = Simulator::new(&fabric, Timing::NONE);
+        let mut planner = case.planner(folder.path());
+        let (before, ..) = planned(&mut simulator, sm, Swept::default(), &mut planner);
+        let (told_before, _) = sweep(&mut simulator, sm, Swept::default(), |_| None);
+        let mut again = case.planner_with(folder.path(), planner.remembered().clone());
+        let (after, counts, plan) = planned(&mut simulator, sm, Swept::default(), &mut again);
+        let unread = unread(&plan, &told_before.subnet);
+        println!(
+            "{name}: {} Sets, {unread} blocks that are not read",
+            counts.sets
+        );
+        assert_eq!(counts.sets, u64::try_from(unread).unwrap(), "{name}");
+        same_tables(&after, &before, name);
+        let (told, _) = sweep(&mut simulator, sm, Swept::default(), |_| None);
+        compare_ports(name, &told.subnet, &told_before.subnet);
+    }
+}
