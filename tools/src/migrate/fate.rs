@@ -42,6 +42,7 @@ pub(super) fn engine(name: &str) -> Option<EngineKind> {
         "updn" => EngineKind::UpDown,
         "ftree" => EngineKind::FatTree,
         "torus-2qos" => EngineKind::Torus2Qos,
+        // One engine here does what these two do, with other tables.
         "dfsssp" | "nue" => EngineKind::DfssspNue,
         _ => return None,
     })

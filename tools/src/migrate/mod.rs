@@ -104,6 +104,7 @@ fn judge(path: &Path, bytes: &[u8]) -> Outcome<OpenSmOptions> {
 /// Errors: `routing_engine` names engines, and none of them is here: other routes than those ordered are no answer.
 fn has_engine(path: &Path, options: &OpenSmOptions, lines: &[Entry]) -> Outcome {
     let names = &options.routing_engine;
+    // Without a name OpenSM takes min-hop, and so does the daemon.
     let orders_none = names.iter().all(|name| name == NO_FALLBACK);
     if orders_none || names.iter().any(|name| fate::engine(name).is_some()) {
         return Ok(());
@@ -221,6 +222,7 @@ impl<'a> Moved<'a> {
     fn engine(&mut self, line: &Entry) {
         let names = self.options.routing_engine.iter();
         let first = names.filter(|name| *name != NO_FALLBACK);
+        // OpenSM tries them in this order until one routes; here the first counts, and a refusal is one.
         for name in first {
             match fate::engine(name) {
                 Some(kind) if self.source == Source::Sweep || kind == EngineKind::Torus2Qos => {

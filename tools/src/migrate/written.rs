@@ -46,6 +46,7 @@ impl Written {
             }
         }
         if source == Source::Opensm {
+            // An empty section is a whole one.
             text.push_str("\n[opensm]\n");
         }
         text.push_str("\n[[port]]\ntransport = \"umad\"\n");

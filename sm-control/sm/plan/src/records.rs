@@ -76,6 +76,7 @@ impl View<'_> {
         Some(self.lids.ports.get(&end)?.lid.get())
     }
 
+    /// The LID and PortInfo of a port; none where it was not read.
     fn port(&self, at: PortRef) -> Option<(u16, &PortInfoRecord)> {
         Some((self.lid(at)?, self.wanted.ports.get(&at)?))
     }
@@ -88,6 +89,7 @@ impl View<'_> {
         port.is_some_and(|port| is_port0 || (port.peer.is_some() && trained(port)))
     }
 
+    /// The link from a port; none without a far end.
     fn link(&self, at: PortRef, lid: u16) -> Option<LinkRecord> {
         let peer = self.found.peer(at)?;
         let (far, _) = self.port(peer)?;
@@ -102,6 +104,7 @@ impl View<'_> {
     }
 }
 
+/// The node as one of its ports tells it.
 fn node_record(node: &Node, at: PortRef, guid: u64, lid: u16) -> NodeRecord {
     let vendor = node.record.port_and_vendor.get() & 0x00ff_ffff;
     NodeRecord {

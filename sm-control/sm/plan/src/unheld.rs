@@ -190,6 +190,7 @@ fn with_tables(planned: &Records, after: &Subnet) -> Records {
     records
 }
 
+/// A block as its switch holds it.
 fn linear_block(node: &Node, lid: u16, number: u16) -> LinearForwardingTableRecord {
     let block = linear::block(u32::from(number));
     let ports = node.tables.get(block).copied();

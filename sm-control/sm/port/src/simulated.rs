@@ -47,6 +47,7 @@ impl OverSimulator {
         &mut self.simulator
     }
 
+    /// Whether the next SMP is one of those that get lost.
     fn is_lost(&mut self) -> bool {
         if self.lost_per_million == 0 {
             return false;

@@ -1,4 +1,11 @@
 //! `guid2lid`: LIDs that outlive the process, in OpenSM's format.
+//!
+//! ```text
+//! 0x0000000000100001 0x0005 0x0005      port GUID, first LID, last LID
+//! ```
+//!
+//! The same name and format as OpenSM's, so that who changes over puts that file into the state directory once and no port gets another
+//! LID. It is read at the first sweep of a process and written after each that was planned, as one step.
 
 use std::fs;
 use std::io::ErrorKind;

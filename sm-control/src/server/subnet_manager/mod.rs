@@ -13,6 +13,22 @@
 //! What is kept between two sweeps: what nodes acknowledged, Sets that are in vain, LIDs and P_Key indices. LIDs outlive the
 //! process in `guid2lid` of the `[state]` directory.
 //!
+//! # What happens when
+//!
+//! | what | the subnet | answers | the next sweep |
+//! |---|---|---|---|
+//! | the port cannot be attached, or fails | holds what was acknowledged so far | as before | soon, over a port that is attached anew |
+//! | the plan is refused | as before | as before | soon |
+//! | some blocks are not acknowledged | holds what it holds | follow what is held | writes them again |
+//! | nothing is new, and nothing was written | as before | the same snapshot | after the interval |
+//! | an order, and nothing is new | as before | a new snapshot of the same | after the interval |
+//! | the daemon ends | what is on the wire may still arrive | none | a start reads all again, and writes what differs |
+//!
+//! # The log
+//!
+//! Progress each second of a long sweep; `SUBNET UP` at the end of one that was ordered or changed something; each finding once, and
+//! once more when it is over. A failure is told by the thread that loads, as of any source.
+//!
 //! Not here yet: traps (a change is seen at the next sweep), other Subnet Managers (this one does not yield), multicast tables.
 
 mod lids;
@@ -225,9 +241,10 @@ impl Manager {
     }
 }
 
-/// For whom watches a first sweep of a large subnet.
+/// How often progress is told. For whom watches a first sweep of a large subnet.
 const TOLD_EVERY: Duration = Duration::from_secs(1);
 
+/// A line while a sweep goes on.
 fn tell_progress(told: &Told) {
     let progress = &told.progress;
     info!(

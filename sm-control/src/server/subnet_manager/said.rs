@@ -1,4 +1,7 @@
 //! What was said of the subnet: each finding once, until it is gone.
+//!
+//! Two findings are the same where their words are: these name the place. What a device does again and again is therefore one line,
+//! however many sweeps find it, and a second line when it has ended.
 
 use std::collections::BTreeSet;
 
@@ -16,6 +19,7 @@ impl Said {
         let found = swept.findings().map(ToString::to_string);
         let plan = planned.findings.iter().map(ToString::to_string);
         let now: BTreeSet<String> = found.chain(plan).chain(not_held(swept, planned)).collect();
+        // New ones first: what is mended can wait for a line.
         for new in now.difference(&self.0) {
             warn!("{new}");
         }

@@ -42,6 +42,7 @@ impl Way {
     pub(super) fn attach(&self, repeats_after: Duration) -> Result<Box<dyn SmpPort>, WayError> {
         match &self.0 {
             SaTransport::Ibsim { node, sockname } => {
+                // A plain client: requests to the node's queue pair 1 go to the worker of the same section.
                 let mut options = ibsim::Options::on(node);
                 if let Some(sockname) = sockname {
                     sockname.clone_into(&mut options.base);
@@ -52,6 +53,7 @@ impl Way {
                 let device = device.as_deref();
                 Ok(Box::new(OverUmad::open(device, *port, repeats_after)?))
             }
+            // No section of a ring is a way to the fabric, but the type has it.
             SaTransport::Ring { .. } => Err(WayError::Ring),
         }
     }
