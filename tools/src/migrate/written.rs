@@ -1,4 +1,15 @@
 //! The configuration that is written, section by section.
+//!
+//! ```text
+//!  [fabric]      who is the SM, QoS, prefix routes
+//!  [routing]     engine, its files
+//!  [policy]      rules of QoS, in OpenSM's dialect
+//!  [partitions]  their file
+//!  [sm]          all other options
+//!  [[port]]      the first InfiniBand device: which it is OpenSM's file does not say by name
+//! ```
+//!
+//! Sections without a key are left out. What is in the file is text until the reader of configurations has judged it.
 
 use std::fmt::Write;
 
