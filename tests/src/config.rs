@@ -46,6 +46,13 @@ impl Config {
             .with(&format!("[opensm]\nsocket = \"{socket}\"\n"))
     }
 
+    /// As the Subnet Manager of the fabric of its first port, with a sweep each second.
+    pub fn of_sweep() -> Self {
+        Self::of("source = \"sweep\"\n")
+            .with("[state]\ndirectory = \"state\"\n")
+            .with("[sm]\nsweep_interval = 1\n")
+    }
+
     fn of(fabric: &str) -> Self {
         Self {
             fabric: fabric.to_owned(),

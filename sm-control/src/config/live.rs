@@ -61,8 +61,7 @@ impl Default for FabricSaSection {
 }
 
 impl Config {
-    /// How often to read a running SA again without being told of a change; none: never, or no
-    /// such source.
+    /// How often to read a running SA again, or to sweep, without being told of a change; none: never, or no such source.
     pub fn poll(&self) -> Option<Duration> {
         let own = |section: &Option<FabricSaSection>| {
             section.as_ref().map_or(POLL_MS, |section| section.poll_ms)

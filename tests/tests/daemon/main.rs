@@ -12,5 +12,6 @@ mod role;
 mod simulator_return;
 mod soak;
 mod start;
+mod sweep;
 mod umad;
 mod workers;

@@ -202,18 +202,14 @@ impl Manager {
     ) -> Result<Counts, SweepError> {
         let mut port = match self.port.take() {
             Some(port) => port,
-            None => self.way.attach(Limits::default().timeout)?,
+            None => self.way.attach(limits(options).timeout)?,
         };
         let discovery = discovery::Options {
             m_key: options.m_key,
             ..discovery::Options::default()
         };
         let before = core::mem::take(&mut self.swept);
-        let limits = Limits {
-            retries: options.sweeps.retries,
-            ..Limits::default()
-        };
-        let mut sweep = Sweep::new(discovery, limits, self.transaction, before, plan);
+        let mut sweep = Sweep::new(discovery, limits(options), self.transaction, before, plan);
         let mut watch = Watch::new(TOLD_EVERY, tell_progress);
         let ended = run(&mut sweep, port.as_mut(), &self.stop, &mut watch);
         let counts = sweep.progress().counts;
@@ -240,6 +236,29 @@ impl Manager {
         }
     }
 }
+
+/// How SMPs are sent. OpenSM's own limit of four under way is no operator's word: without one the window adapts, as what the
+/// processors of switches stand differs.
+fn limits(options: &ManagerOptions) -> Limits {
+    let limits = Limits::default();
+    let asked = options.sweeps.max_wire_smps;
+    let is_default = asked == ManagerOptions::default().sweeps.max_wire_smps;
+    let window = match asked {
+        // "Any number" is what no fabric has answered yet.
+        0 => MOST_UNDER_WAY,
+        _ if is_default => limits.window,
+        asked => asked,
+    };
+    Limits {
+        window,
+        per_device: limits.per_device.min(window),
+        retries: options.sweeps.retries,
+        ..limits
+    }
+}
+
+/// SMPs without an answer, where an operator sets no limit: each takes memory.
+const MOST_UNDER_WAY: u32 = 8192;
 
 /// How often progress is told. For whom watches a first sweep of a large subnet.
 const TOLD_EVERY: Duration = Duration::from_secs(1);

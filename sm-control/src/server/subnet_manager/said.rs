@@ -2,6 +2,10 @@
 //!
 //! Two findings are the same where their words are: these name the place. What a device does again and again is therefore one line,
 //! however many sweeps find it, and a second line when it has ended.
+//!
+//! A sweep every ten seconds would fill a log with the same cable. So what stands is kept in words, what is new is a warning, and what
+//! is gone is said once more, as "no more". Three kinds come together: what discovery and writing noted, what the
+//! plan could not have, and switches that do not hold what was planned.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,12 @@
 //! The port by which SMPs leave.
+//!
+//! | `[[port]]` | SMPs | who else has it |
+//! |---|---|---|
+//! | ibsim | a client of its own beside that of the SA | ten clients at most |
+//! | umad | queue pair 0 of the device, an agent of its own | one Subnet Manager a port |
+//! | ring | none: it leads to programs of this host | |
+//!
+//! Attached at the first sweep and again after it failed: a device may come later than the daemon.
 
 use std::time::Duration;
 
