@@ -5,7 +5,8 @@
 //! ```
 //!
 //! The same name and format as OpenSM's, so that who changes over puts that file into the state directory once and no port gets another
-//! LID. It is read at the first sweep of a process and written after each that was planned, as one step.
+//! LID. It is read at the first sweep of a process, and written as one step when a sweep is planned and nothing of it is
+//! written to the subnet yet.
 //!
 //! Nothing here ends a start: a file that cannot be read costs LIDs only where a port has forgotten its own.
 

@@ -135,8 +135,13 @@ impl Manager {
         let mut planner = self.planner(inputs, options)?;
         let begun = Instant::now();
         let mut planned = None;
+        let guid2lid = self.guid2lid.clone();
         let swept = self.run(options, |found| {
             let plan = planner.plan(found, before, stamp);
+            // Before the first Set: a process that is killed in the middle must give the same LIDs when it begins again.
+            if let (Ok(_), Some(path)) = (&plan, &guid2lid) {
+                lids::write(path, planner.remembered());
+            }
             let wanted = plan.as_ref().ok().map(|plan| Arc::clone(&plan.wanted));
             planned = Some(plan);
             wanted
@@ -147,7 +152,6 @@ impl Manager {
             return Err(SweepError::Stopped);
         };
         let planned = planned?;
-        self.remember();
         self.said.tell(&self.swept.subnet, &planned);
         let found = planned.provenance();
         let is_new = self
@@ -226,13 +230,6 @@ impl Manager {
                 Ok(counts)
             }
             End::Stopped => Err(SweepError::Stopped),
-        }
-    }
-
-    /// Writes the LIDs down, where they are others than before. A file that cannot be written is written after the next sweep.
-    fn remember(&mut self) {
-        if let (Some(path), Some(planner)) = (&self.guid2lid, &self.planner) {
-            lids::write(path, planner.remembered());
         }
     }
 }
