@@ -17,6 +17,7 @@ use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use sa_wire::smp::{MGMT_CLASS_DIRECTED, PERMISSIVE_LID};
 use sa_wire::umad::{MAD_SIZE, Slot, UmadHeader};
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -35,7 +36,7 @@ struct Packet {
     /// Where the packet goes; of one that came, our own LID.
     dlid: U16,
     pad_dlid: [u8; 2],
-    /// 0: the simulator fills in the client's LID.
+    /// 0: the simulator fills in the client's LID. The permissive LID for a directed route.
     slid: U16,
     pad_slid: [u8; 2],
     /// The queue pair that it goes to: 1 for an SA.
@@ -288,8 +289,14 @@ impl Data {
 impl Packet {
     /// To the port that `slot` names, from our queue pair.
     fn pack(slot: &Slot, mad_len: usize, our_qp: u32) -> Self {
+        let [_, class, ..] = slot.mad;
         Self {
             dlid: slot.header.lid,
+            // The simulator looks for the way back by this LID, unless it is the permissive one: then by the route.
+            slid: match class {
+                MGMT_CLASS_DIRECTED => PERMISSIVE_LID.into(),
+                _ => U16::ZERO,
+            },
             dqp: slot.header.qpn,
             sqp: U32::new(our_qp),
             length: U64::new(u64::try_from(mad_len.min(MAD_SIZE)).unwrap_or(0)),

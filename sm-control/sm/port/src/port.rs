@@ -63,9 +63,8 @@ impl Packet {
 impl Hidden {
     /// What a slot that has come brings; `None`, and counted, where it is no SMP from somebody else.
     pub(crate) fn sort(&mut self, slot: &Slot) -> Option<Packet> {
-        let [_, class, _, method, ..] = slot.mad;
-        // A request of ours that comes back is told by its method: ibsim sets the status of answers too.
-        if slot.header.status != 0 && method & RESPONSE == 0 {
+        let [_, class, ..] = slot.mad;
+        if slot.header.status != 0 {
             self.returned += 1;
             return None;
         }
@@ -79,6 +78,3 @@ impl Hidden {
         })
     }
 }
-
-/// In the method of an answer.
-const RESPONSE: u8 = 0x80;

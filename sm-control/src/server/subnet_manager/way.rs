@@ -55,7 +55,10 @@ impl Way {
                 if let Some(sockname) = sockname {
                     sockname.clone_into(&mut options.base);
                 }
-                Ok(Box::new(OverIbsim::attach(&options)?))
+                let mut port = OverIbsim::attach(&options)?;
+                // The simulator takes IsSM off the port when a client attaches that is not the manager.
+                port.attachment().set_role(ibsim::Role::Manager)?;
+                Ok(Box::new(port))
             }
             SaTransport::Umad { device, port } => {
                 let device = device.as_deref();
