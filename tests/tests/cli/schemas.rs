@@ -247,13 +247,26 @@ fn is_name(text: &&str) -> bool {
 /// The programs of the bench, on what takes little time.
 #[test]
 fn what_the_bench_prints_is_what_its_schemas_say() -> Result<()> {
-    let change = super::versus::built("change")?.join("change");
-    for (line, name) in [
-        (&["torus:3x3x3x1"][..], "bench.change/1"),
-        (&["--overheard", "fat-tree:4"], "bench.change-overheard/1"),
+    let once = ["--rounds", "1"];
+    for (program, line, name) in [
+        (
+            "change",
+            [&["torus:3x3x3x1"][..], &once].concat(),
+            "bench.change/1",
+        ),
+        (
+            "change",
+            [&["--overheard", "fat-tree:4"][..], &once].concat(),
+            "bench.change-overheard/1",
+        ),
+        (
+            "sweep",
+            vec!["--service", "50", "fat-tree:4", "torus:3x3x3x1"],
+            "bench.sweep/1",
+        ),
     ] {
-        let mut command = Command::new(&change);
-        command.args(line).args(["--rounds", "1"]);
+        let mut command = Command::new(super::versus::built(program)?.join(program));
+        command.args(line);
         let output = command.stdin(Stdio::null()).output()?;
         let names = judged(str::from_utf8(&output.stdout)?)?;
         ensure!(names.iter().eq([name]), "{output:?}");
