@@ -40,7 +40,7 @@ use crate::inputs::or_fail;
 
 /// Writes a configuration of sapphired from OpenSM's options.
 ///
-/// What OpenSM's file says otherwise than OpenSM's defaults goes into [sm], [fabric], [routing], [policy] and [partitions]; each line
+/// What OpenSM's file says otherwise than OpenSM's defaults goes into the sections sm, fabric, routing, policy and partitions; each line
 /// that has no place there is a warning with its place and the reason. A file that OpenSM takes by default and that is not there is
 /// left out, as OpenSM does without it.
 #[derive(Debug, Args)]
