@@ -9,7 +9,7 @@
 //! device = "mlx5_0"              # the first
 //! port = 1                       # 1
 //! io_uring = false               # false, true, "sqpoll"
-//! announce_sm = false
+//! announce_sm = false            # true on the port of a Subnet Manager
 //!
 //! [[port]]                       # port 1
 //! transport = "ring"
@@ -50,7 +50,7 @@ pub enum PortSection {
     },
     /// The kernel's user MAD device.
     Umad {
-        /// Device name, as in `mlx5_0`; by default the first.
+        /// Device name, as in `mlx5_0`; by default the first that is active, else the first with a link.
         device: Option<String>,
         /// Port number of the device.
         #[serde(default = "one")]
@@ -58,11 +58,10 @@ pub enum PortSection {
         /// Drive the file by io_uring.
         #[serde(default)]
         io_uring: IoUring,
-        /// Set IsSM on the port while this runs. Off beside an SM on the same port, which sets it
-        /// itself and fails where somebody else has; on under the simulator's preload library,
-        /// where it is what brings QP1 requests here.
-        #[serde(default)]
-        announce_sm: bool,
+        /// Set IsSM on the port while this runs; absent, where this process is the SM of the port. Off
+        /// beside an SM on the same port, which sets it itself and fails where somebody else has; on under
+        /// the simulator's preload library, where it is what brings QP1 requests here.
+        announce_sm: Option<bool>,
     },
     /// Memory shared with processes of this node.
     Ring(RingSection),

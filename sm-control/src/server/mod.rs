@@ -140,7 +140,8 @@ pub fn run(config: &Config) -> Result<(), ServerError> {
     let (reload, reloads) = bounded(1);
     let (tell, told) = bounded(2);
     // Where it hangs it is left behind, so what it uses stays for as long as the process.
-    let config: &'static Config = Box::leak(Box::new(config.clone()));
+    let config: &'static Config =
+        Box::leak(Box::new(subnet_manager::with_its_port(config.clone())));
     let thread = std::thread::Builder::new().name("sa-load".into());
     let thread = thread.spawn(move || {
         let result = work(config, &tell, &reloads);

@@ -14,11 +14,13 @@ until_true() { # SECONDS command...
 # The daemon on a device, with OpenSM's files; further arguments are lines of
 # its configuration. PORT_LINE and WORKERS_LINE are lines of those sections,
 # RUN_AS the words before the program, FABRIC where the fabric is from ("opensm",
-# "sa"), else OpenSM's files. Sets daemon, its process.
+# "sa", "sweep"), else OpenSM's files; a device without a name is not named. Sets
+# daemon, its process.
 start_daemon() {
 	local device=$1 option; shift
 	{
-		printf '[[port]]\ntransport = "umad"\ndevice = "%s"\n' "$device"
+		printf '[[port]]\ntransport = "umad"\n'
+		[ -z "$device" ] || printf 'device = "%s"\n' "$device"
 		[ -z "${PORT_LINE:-}" ] || printf '%s\n' "$PORT_LINE"
 		printf '[workers]\n%s\n' "${WORKERS_LINE:-sleep_after = 0}"
 		if [ -n "${FABRIC:-}" ]; then
@@ -111,6 +113,25 @@ plug() {
 	for d in "$SOFTIB_SM_DEV" $SOFTIB_CLIENTS; do
 		until_true 20 grep -qs ACTIVE "/sys/class/infiniband/$d/ports/1/state" || return 1
 	done
+}
+
+# One flow of osmtest from $client, with further arguments; with stress=1 it may be cut off
+# at the limit.
+flow() { # NAME SECONDS arguments...
+	local name=$1 limit=$2 rc s t; shift 2
+	s=$(cut -d' ' -f1 /proc/uptime)
+	timeout "$limit" osmtest -g "$(guid "$client")" -i osmtest.dat -l "osmtest-$name.log" "$@" >"osmtest-$name.out.log" 2>&1
+	rc=$?
+	t=$(awk -v s="$s" '{ print $1 - s }' /proc/uptime)
+	echo "flow $name status $rc in $t s"
+	[ $rc != 124 ] || [ -z "$stress" ] || rc=0
+	if [ $rc = 0 ] && { [ -n "$stress" ] || grep -q PASS "osmtest-$name.out.log"; } && ! grep -q FAIL "osmtest-$name.out.log"; then
+		ok "osmtest $name"
+	else
+		bad "osmtest $name"
+		tail -n 25 "osmtest-$name.out.log"
+		grep -E 'ERR|error' "osmtest-$name.log" | tail -n 15
+	fi
 }
 
 # What the kernel's rdma_cm learns of a path: "route dlid=2 slid=1 sl=0 ms=3".

@@ -59,6 +59,8 @@ pub struct PortLids {
 impl PortState {
     /// The logical state that carries data traffic.
     pub const ACTIVE: u8 = 4;
+    /// The logical state of a port with a link that no SM has set up; from here on SMPs pass.
+    pub const INIT: u8 = 2;
 }
 
 impl PortName {
@@ -117,27 +119,32 @@ impl core::fmt::Display for PortName {
     }
 }
 
-/// The port that fits. Without a device: the first active InfiniBand port, else the first one.
+/// The port that fits. Without a device: the first active InfiniBand port, else the first one with a link
+/// (before an SM has been there none is active), else the first one.
 /// Errors: [`UmadError::NoUmad`], [`UmadError::NoSuchPort`].
-pub(super) fn find(device: Option<&str>, port: Option<u8>) -> Result<PortName, UmadError> {
+pub fn find(device: Option<&str>, port: Option<u8>) -> Result<PortName, UmadError> {
     let all = list()?;
     let fits = |name: &&PortName| {
         device.map_or_else(|| name.is_infiniband(), |wanted| name.device == wanted)
             && port.is_none_or(|wanted| name.port == wanted)
     };
-    let active = |name: &&PortName| name.state().state == PortState::ACTIVE;
-    // An active port before the first: a host may have ports without a cable.
-    let found = all
-        .iter()
-        .filter(fits)
-        .find(active)
-        .or_else(|| all.iter().find(fits))
-        .cloned();
-    found.ok_or_else(|| UmadError::NoSuchPort {
+    // `max_by_key` gives the last of equals.
+    let found = all.iter().rev().filter(fits).max_by_key(preference);
+    found.cloned().ok_or_else(|| UmadError::NoSuchPort {
         device: device.map(str::to_owned),
         port,
         found: all.iter().map(PortName::to_string).collect(),
     })
+}
+
+/// More where a port is of more use: a host may have ports without a cable.
+fn preference(name: &&PortName) -> u8 {
+    match name.state().state {
+        PortState::ACTIVE => 2,
+        // Init and Armed; below is Down, above what only a link in trouble has.
+        PortState::INIT..PortState::ACTIVE => 1,
+        _ => 0,
+    }
 }
 
 /// Opens the file that sets IsSM while it is open. Errors: [`UmadError::Open`].

@@ -36,7 +36,7 @@ use sa_wire::mad::method;
 pub(crate) use self::agent::Agent;
 pub use self::client::UmadClient;
 pub use self::error::{Trouble, UmadError};
-pub use self::find::{PortLids, PortName, PortState, leading_number, list};
+pub use self::find::{PortLids, PortName, PortState, find, leading_number, list};
 pub use self::raw::RawPort;
 #[cfg(feature = "uring")]
 pub(crate) use self::serve::{By, address};
@@ -47,7 +47,7 @@ use crate::PortError;
 /// Which port to serve, and what of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Device name, such as `mlx5_0`; none takes the first active InfiniBand port.
+    /// Device name, such as `mlx5_0`; none takes the first active InfiniBand port, else the first with a link.
     pub device: Option<String>,
     /// Port number from 1.
     pub port: Option<u8>,
@@ -96,7 +96,7 @@ enum Kind {
 impl Umad {
     /// Finds the port and registers. Errors: [`UmadError`], each with a next step.
     pub fn open(options: &Options) -> Result<Self, UmadError> {
-        let name = find::find(options.device.as_deref(), options.port)?;
+        let name = find(options.device.as_deref(), options.port)?;
         let receive = Arc::new(Agent::open(&name, &options.methods)?);
         let kind = if receive.is_simulated() {
             Kind::Simulator
@@ -115,7 +115,7 @@ impl Umad {
     /// Errors: [`UmadError`], the device is gone.
     pub fn lent(options: &Options, file: OwnedFd, agent: u32) -> Result<Self, UmadError> {
         Ok(Self {
-            name: find::find(options.device.as_deref(), options.port)?,
+            name: find(options.device.as_deref(), options.port)?,
             receive: Arc::new(Agent::lent(file, agent)),
             kind: Kind::Kernel,
         })

@@ -122,7 +122,7 @@ pub(in crate::server) fn attach(
             };
             let how = UmadWay {
                 io_uring: *io_uring,
-                announce_sm: *announce_sm,
+                announce_sm: announce_sm.unwrap_or(false),
             };
             attach_umad(options, how, setup, placement)
         }

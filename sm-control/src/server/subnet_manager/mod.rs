@@ -55,6 +55,8 @@ use tracing::{info, warn};
 
 use self::said::Said;
 use self::way::{Way, WayError};
+
+pub(super) use self::way::with_its_port;
 use crate::config::Config;
 
 /// Why a sweep puts nothing into service.

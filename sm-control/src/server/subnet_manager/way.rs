@@ -6,6 +6,9 @@
 //! | umad | queue pair 0 of the device, an agent of its own | one Subnet Manager a port |
 //! | ring | none: it leads to programs of this host | |
 //!
+//! A umad device that nobody names is chosen once, at the start ([`with_its_port`]): SMPs and the SA's answers must leave
+//! by one port, while which port is the first active one changes with the first sweep.
+//!
 //! Attached at the first sweep and again after it failed: a device may come later than the daemon.
 
 use std::time::Duration;
@@ -34,6 +37,29 @@ pub(in crate::server) enum WayError {
     /// Rings lead to programs of this host.
     #[error("a ring leads to no fabric; add a [[port]] with transport = \"umad\"")]
     Ring,
+}
+
+/// A configuration in which the Subnet Manager's umad port has its device's name, and IsSM where nobody said otherwise. Without a
+/// device on this host, or where this process is no Subnet Manager, nothing is named.
+pub(in crate::server) fn with_its_port(mut config: Config) -> Config {
+    if config.fabric.source != Source::Sweep {
+        return config;
+    }
+    let mut sections = config.ports.iter_mut();
+    let first = sections.find(|section| section.way_to_fabric().is_some());
+    if let Some(PortSection::Umad {
+        device,
+        port,
+        announce_sm,
+        ..
+    }) = first
+    {
+        // What is wrong with a device is said by who opens it.
+        let found = || umad::find(None, Some(*port)).ok();
+        *device = device.take().or_else(|| Some(found()?.device));
+        announce_sm.get_or_insert(true);
+    }
+    config
 }
 
 impl Way {
@@ -67,5 +93,37 @@ impl Way {
             // No section of a ring is a way to the fabric, but the type has it.
             SaTransport::Ring { .. } => Err(WayError::Ring),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn announced(source: &str, port: &str) -> Option<bool> {
+        let text = format!(
+            "[fabric]\n{source}\n[[port]]\ntransport = \"ring\"\npath = \"x\"\n[[port]]\ntransport = \"umad\"\n{port}\n\
+             [[port]]\ntransport = \"umad\"\ndevice = \"other\"\n"
+        );
+        let config = with_its_port(Config::parse(&text).unwrap());
+        match config.ports.as_slice() {
+            [
+                PortSection::Ring(_),
+                PortSection::Umad { announce_sm, .. },
+                PortSection::Umad {
+                    announce_sm: None, ..
+                },
+            ] => *announce_sm,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_sms_port_announces_it_unless_somebody_says_otherwise() {
+        let files = "source = \"files\"\npath = \"net\"";
+        assert_eq!(announced("source = \"sweep\"", ""), Some(true));
+        let silent = "announce_sm = false\ndevice = \"mlx5_0\"";
+        assert_eq!(announced("source = \"sweep\"", silent), Some(false));
+        assert_eq!(announced(files, ""), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Boots VMs and judges what came out of them. Speaks as a libtest harness does, which cannot say
 //! at run time that a test was skipped.
 
+mod alone;
 mod beside;
 mod live;
 mod local_service;
@@ -80,10 +81,11 @@ const AT_ONCE: usize = 2;
 type Test = (&'static str, fn() -> Result<String>);
 
 /// The longest first.
-const TESTS: [Test; 10] = [
+const TESTS: [Test; 11] = [
     ("tables_and_saquery_equal_opensms", tables::equal_opensms),
     ("the_standbys_daemon_takes_over", beside::fails_over),
     ("osmtest_passes_on_a_tree_read_as_dumped", osmtest::passes),
+    ("the_daemon_alone_is_sm_and_sa", alone::manages_a_subnet),
     (
         "umad_serves_on_a_kernel_and_agrees_with_its_rmpp",
         umad::serves,

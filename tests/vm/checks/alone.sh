@@ -1,0 +1,67 @@
+#!/bin/bash
+# The daemon alone, as SM and as SA, on a subnet that nobody has set up: no OpenSM runs, and no
+# device is named. Unmodified clients and the kernel's own ask it. Then it is killed, and
+# an OpenSM takes the subnet over as it is: the host compares what both said.
+. "$(dirname "$0")/lib.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$SOFTIB_LOG" || exit 1
+sm=$SOFTIB_SM_DEV
+read -r first second _ <<<"$SOFTIB_CLIENTS"
+attribute() { cat "/sys/class/infiniband/$1/ports/1/$2"; } # DEVICE NAME
+all_are() { # STATE
+	local d
+	for d in "$sm" $SOFTIB_CLIENTS; do attribute "$d" state | grep -q "$1" || return 1; done
+}
+lids() { for d in "$sm" $SOFTIB_CLIENTS; do lid "$d"; done; }
+knows_sm() { local d; for d in "$sm" $SOFTIB_CLIENTS; do [ "$(smlid "$d")" = "$(lid "$sm")" ] || return 1; done; }
+is_sm() { [ $(($(attribute "$1" cap_mask) & 2)) != 0 ]; }
+only_sm() { is_sm "$sm" && ! is_sm "$first" && ! is_sm "$second"; }
+finds() { # NODES: names with LIDs, and nothing else
+	ibnetdiscover -C "$first" -P 1 >found.txt 2>/dev/null
+	[ "$(grep -cE '^(Switch|Ca)' found.txt)" = "$1" ] && ! grep -qE 'lid 0\b|lid 65535' found.txt
+}
+policy 3 >policy.conf
+mkdir -p state
+start_sm() {
+	FABRIC=sweep start_daemon "" '[policy]' "file = \"$SOFTIB_LOG/policy.conf\"" \
+		'[state]' "directory = \"$SOFTIB_LOG/state\""
+}
+
+check "before it all ports are in Init" all_are INIT
+start_sm || exit 1
+check "all ports of the host are Active" until_true 20 all_are ACTIVE
+check "each has a LID of its own" test "$(lids | sort -u | grep -vc '^0$')" = 3
+check "each knows the SM's LID" knows_sm
+check "IsSM is on the SM's port alone" only_sm
+check "ibnetdiscover finds eight nodes with LIDs" finds 8
+asked() { [ "$("$SAPPHIRE" query NR --via "umad:$first" | grep -c '^NodeRecord')" = 8 ]; }
+check "sapphire asks it" asked
+ask
+check "the kernel's rdma_cm gets the policy's SL" says 'sl=3 '
+ask 80
+check "and no other where the policy names none" says 'sl=0 '
+# Routes of equal length differ (docs/routing/minhop.md).
+tables_of "$here/saquery.list" | grep -vx LFTR >asked.list
+ask_lists sapphire.txt "$second" asked.list
+client=$first stress=
+for f in ${FLOWS:-c e q}; do flow "$f" 60 -f "$f"; done
+
+before=$(lids)
+kill -9 "$daemon"
+wait "$daemon" 2>/dev/null
+check "killed: the ports stay Active" all_are ACTIVE
+start_sm || exit 1
+check "a restart changes no LID" test "$(lids)" = "$before"
+kill "$daemon"
+wait "$daemon"
+check "when it has ended IsSM is gone" until_true 5 eval '! is_sm "$sm"'
+
+mkdir -p opensm-softib0
+cp state/guid2lid opensm-softib0
+run_opensm "$sm" "" -D 0x43
+check "an OpenSM takes the subnet over" says_again 40 "$sm" 'SUBNET UP'
+check "and keeps all LIDs" test "$(lids)" = "$before"
+ask_lists opensm.txt "$second" asked.list
+kill "$opensm"
+[ $fails = 0 ] || tail -n 30 sapphired.log
+exit $fails
