@@ -52,6 +52,7 @@ pub use self::local_service::LocalServiceError;
 pub use self::operators::AdminError;
 pub use self::ports::attach::AttachError;
 pub use self::ports::descriptors::DescriptorError;
+pub use self::ports::device::DeviceProblem;
 pub use self::state_directory::DirectoryTaken;
 pub use self::tries::{Obstacle, Place, StartProblem};
 
@@ -111,7 +112,8 @@ pub fn check_descriptors(config: &Config) -> Result<(), DescriptorError> {
 /// Tries on this machine what would end a start: directories, sockets, addresses, devices. Gives what an operator
 /// should know, one sentence each; what a running sapphired has is among it and no error. Errors: [`StartProblem`].
 pub fn check_start(config: &Config) -> Result<Vec<String>, StartProblem> {
-    tries::all(config)
+    // As the start sees it.
+    tries::all(&subnet_manager::with_its_port(config.clone()))
 }
 
 /// How often this looks after what serves. It bounds how late a dead worker shows in the status,

@@ -12,7 +12,7 @@
 //! | `[control]`, rings | connect, who listens | remark | error |
 //! | `[http]` | bind, then asked for a page | remark | error |
 //! | ibsim | connect to its control socket | | no simulator: error |
-//! | umad | open the device | | error; beside OpenSM a remark |
+//! | umad | open the device; where it announces an SM, ask whether `issm` may be opened | | error; beside OpenSM a remark |
 
 use core::fmt;
 use std::fs::{self, OpenOptions};
@@ -28,9 +28,9 @@ use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt,
 };
 use sa_fabric::outlet::WriteError;
-use sa_port::umad;
 use thiserror::Error;
 
+use super::ports::device::{DeviceProblem, try_device};
 use super::state_directory;
 use crate::config::{Config, PortSection, Role};
 
@@ -120,31 +120,9 @@ pub enum Obstacle {
         /// First part of their names.
         base: String,
     },
-    /// This host's devices cannot be listed.
+    /// A device's files.
     #[error(transparent)]
-    Devices(#[from] umad::UmadError),
-    /// A device has no such port.
-    #[error(
-        "no umad port {}/{port}; this host shows {}",
-        device.as_deref().unwrap_or("any device"),
-        if shown.is_empty() { "none" } else { shown.as_str() }
-    )]
-    NoPort {
-        /// None for any.
-        device: Option<String>,
-        /// From 1.
-        port: u8,
-        /// Those that there are, for people.
-        shown: String,
-    },
-    /// A device file cannot be opened.
-    #[error("{path}: {source}")]
-    Device {
-        /// Which.
-        path: String,
-        /// What the system says.
-        source: io::Error,
-    },
+    Device(#[from] DeviceProblem),
     /// The system says something else.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -207,12 +185,17 @@ fn port(config: &Config, section: &PortSection) -> Result<Option<String>, Obstac
     match section {
         PortSection::Ring(ring) => socket(&ring.path, SocketType::SEQPACKET),
         PortSection::Ibsim { sockname, .. } => simulator(sockname.as_deref()).map(|()| None),
-        PortSection::Umad { device, port, .. } => match hca(device.as_deref(), *port) {
+        PortSection::Umad {
+            device,
+            port,
+            announce_sm,
+            ..
+        } => match try_device(device.as_deref(), *port, announce_sm.unwrap_or(false)) {
             // It is taken up when it comes.
             Err(problem) if config.opensm.is_some() => {
                 Ok(Some(format!("{problem}; the daemon waits for it")))
             }
-            tried => tried.map(|()| None),
+            tried => Ok(tried.map(|()| None)?),
         },
     }
 }
@@ -323,26 +306,4 @@ fn simulator(base: Option<&str>) -> Result<(), Obstacle> {
     let address = std::os::unix::net::SocketAddr::from_abstract_name(format!("{base}:ctl\0"));
     let connected = address.and_then(|address| UnixDatagram::unbound()?.connect_addr(&address));
     connected.map_err(|_| Obstacle::NoSimulator { base })
-}
-
-/// Whether the port is there and this user may open it. Opening takes nothing from who uses it: no
-/// method is registered. Errors: why not.
-fn hca(device: Option<&str>, port: u8) -> Result<(), Obstacle> {
-    let all = umad::list()?;
-    let fits = |name: &&umad::PortName| {
-        name.port == port && device.is_none_or(|device| device == name.device)
-    };
-    let Some(found) = all.iter().find(fits) else {
-        let shown: Vec<String> = all.iter().map(ToString::to_string).collect();
-        return Err(Obstacle::NoPort {
-            device: device.map(ToOwned::to_owned),
-            port,
-            shown: shown.join(", "),
-        });
-    };
-    let path = found.path();
-    let opened = OpenOptions::new().read(true).write(true).open(&path);
-    opened
-        .map(drop)
-        .map_err(|source| Obstacle::Device { path, source })
 }

@@ -27,6 +27,13 @@ start_sm() {
 		'[state]' "directory = \"$SOFTIB_LOG/state\""
 }
 
+printf '[fabric]\nsource = "sweep"\n[[port]]\ntransport = "umad"\n' >check.toml
+as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$SAPPHIRED" --config check.toml --check 2>check.log; }
+chmod 600 /dev/infiniband/issm0
+refused() { ! as_nobody && grep -q '/dev/infiniband/issm0: Permission denied' check.log; }
+check "--check says that IsSM cannot be set" refused
+chmod 666 /dev/infiniband/issm0
+check "and that all is well where it can" as_nobody
 check "before it all ports are in Init" all_are INIT
 start_sm || exit 1
 check "all ports of the host are Active" until_true 20 all_are ACTIVE
@@ -38,6 +45,8 @@ asked() { [ "$("$SAPPHIRE" query NR --via "umad:$first" | grep -c '^NodeRecord')
 check "sapphire asks it" asked
 ask
 check "the kernel's rdma_cm gets the policy's SL" says 'sl=3 '
+connected() { "$VM_TEST" guest connect "$first" "$second" >connect.out.log 2>&1; cat connect.out.log; grep -q '^connected sl=3 ' connect.out.log; }
+check "and connects with it" connected
 ask 80
 check "and no other where the policy names none" says 'sl=0 '
 # Routes of equal length differ (docs/routing/minhop.md).
@@ -45,6 +54,14 @@ tables_of "$here/saquery.list" | grep -vx LFTR >asked.list
 ask_lists sapphire.txt "$second" asked.list
 client=$first stress=
 for f in ${FLOWS:-c e q}; do flow "$f" 60 -f "$f"; done
+
+# A host that is cut off and comes back.
+state_is() { attribute "$1" state | grep -q "$2"; }
+swept() { kill -HUP "$daemon"; sleep 0.2; state_is "$@"; }
+link Unlink '"H3"[1]'
+check "a host is cut off" until_true 10 state_is "$second" DOWN
+link ReLink '"H3"[1]'
+check "back, its port gets Active" until_true 20 swept "$second" ACTIVE
 
 before=$(lids)
 kill -9 "$daemon"

@@ -174,11 +174,12 @@ ipoib_of() {
 	g=$(guid "$1" | sed 's/0x//; s/../&:/g; s/:$//')
 	grep -l "$g" /sys/class/net/*/address | head -n1 | sed 's|/sys/class/net/||; s|/address||'
 }
-# IPoIB on two devices, each in a namespace of its own, ib-1 and ib-2, as 10.9.0.1 and 10.9.0.2.
-ipoib_between() { # DEVICE DEVICE
+# IPoIB on devices, each in a namespace of its own, ib-1, ib-2 and so on, as 10.9.0.1, 10.9.0.2 ..
+ipoib_between() { # DEVICE...
 	local n=0 d i
 	modprobe ib_ipoib
-	for d in "$1" "$2"; do
+	ipoibs=$#
+	for d in "$@"; do
 		n=$((n + 1))
 		found() { [ -n "$(ipoib_of "$d")" ]; }
 		until_true 10 found || return 1
@@ -187,10 +188,19 @@ ipoib_between() { # DEVICE DEVICE
 		ip netns exec ib-$n ip addr add 10.9.0.$n/24 dev "$i"
 		ip netns exec ib-$n ip link set "$i" up
 	done
-	joined() { [ "$(for n in 1 2; do ip netns exec ib-$n ip -o link; done | grep -c 'state UP.*infiniband\|infiniband.*state UP\|LOWER_UP.*infiniband')" = 2 ]; }
+	joined() { [ "$(for n in $(seq $ipoibs); do ip netns exec ib-$n ip -o link; done | grep -c 'state UP.*infiniband\|infiniband.*state UP\|LOWER_UP.*infiniband')" = "$ipoibs" ]; }
 	until_true 20 joined
 }
 ipoib_ping() { ip netns exec ib-1 /run/bb/busybox ping -c "${1:-2}" -W 3 10.9.0.2; }
+# Of each of them to each other one.
+ipoib_pings() {
+	local from to
+	for from in $(seq "$ipoibs"); do
+		for to in $(seq "$ipoibs"); do
+			[ "$from" = "$to" ] || ip netns exec ib-"$from" /run/bb/busybox ping -c 2 -W 3 10.9.0."$to" >/dev/null || return 1
+		done
+	done
+}
 # Forgets what IPoIB learnt from the SA, so that it asks again.
 ipoib_forget() {
 	local i

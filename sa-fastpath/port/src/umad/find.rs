@@ -74,6 +74,11 @@ impl PortName {
         format!("/dev/infiniband/umad{}", self.node)
     }
 
+    /// The file that sets IsSM on the port while it is open, `/dev/infiniband/issmN`.
+    pub fn issm_path(&self) -> String {
+        format!("/dev/infiniband/issm{}", self.node)
+    }
+
     /// Reads the port's attributes; none and zero where there are none.
     pub fn state(&self) -> PortState {
         let number = |name: &str| self.attribute(name).and_then(|text| leading_number(&text));
@@ -149,7 +154,7 @@ fn preference(name: &&PortName) -> u8 {
 
 /// Opens the file that sets IsSM while it is open. Errors: [`UmadError::Open`].
 pub(super) fn open_issm(port: &PortName) -> Result<RawFile, UmadError> {
-    open_device(format!("/dev/infiniband/issm{}", port.node))
+    open_device(port.issm_path())
 }
 
 /// Opens a device file, never to block. Errors: [`UmadError::Open`].

@@ -2,7 +2,7 @@
 //!
 //! [`attach`] opens what a configuration names and gives each port a worker; [`supervised`] does so again
 //! and again for a port whose device may go and come back; [`ring`] accepts clients of shared memory;
-//! [`descriptors`] sees to it that there are enough file descriptors for all of them.
+//! [`device`] tries a device's files for `--check`; [`descriptors`] sees to it that there are enough file descriptors for all of them.
 //!
 //! How a request is answered is not decided here: workers are those of `sa-fastpath`, and what they give
 //! away goes to the slow lane.
@@ -15,5 +15,6 @@
 
 pub(in crate::server) mod attach;
 pub(in crate::server) mod descriptors;
+pub(in crate::server) mod device;
 pub(in crate::server) mod ring;
 pub(in crate::server) mod supervised;

@@ -1,6 +1,7 @@
 //! What this program does in a VM.
 
 mod compare;
+mod connect;
 mod paths;
 mod rmpp;
 mod route;
@@ -12,7 +13,7 @@ use anyhow::{Result, bail};
 
 /// `compare LID DEVICE...` asks OpenSM and the SA at a LID from these devices; `record FILE DEVICE...`
 /// asks the subnet's SA the same, `replay FILE DEVICE...` compares; `rmpp SERVER CLIENT` segments and puts together against the kernel; `steady DEVICE FILE` asks for paths until the file
-/// exists; `route FROM TO [PORT]` has the kernel resolve a route between two devices, `routes FROM TO
+/// exists; `connect FROM TO` has the kernel connect two devices; `route FROM TO [PORT]` has the kernel resolve a route between two devices, `routes FROM TO
 /// COUNT` so many.
 pub(crate) fn run(words: &[String]) -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -25,6 +26,7 @@ pub(crate) fn run(words: &[String]) -> Result<()> {
         ["rmpp", server, client] => rmpp::run(server, client),
         ["route", from, to] => route::run(from, to, route::PORT),
         ["route", from, to, port] => route::run(from, to, port.parse()?),
+        ["connect", from, to] => connect::run(from, to, route::PORT),
         ["routes", from, to, count] => route::many(from, to, count.parse()?),
         ["umad-daemon", server, client, other, process, log] => {
             umad::daemon(server, client, other, process, log)

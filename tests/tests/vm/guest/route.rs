@@ -15,7 +15,7 @@ pub(super) fn run(from: &str, to: &str, port: u16) -> Result<()> {
     match route {
         Ok(path) => {
             let word = |at: usize| u16::from_be_bytes([path[at], path[at + 1]]);
-            let (dlid, slid, sl) = (word(40), word(42), path[53] & 15);
+            let (dlid, slid, sl) = (word(40), word(42), sl(&path));
             println!("route dlid={dlid} slid={slid} sl={sl} ms={took}");
         }
         Err((event, status)) => {
@@ -46,29 +46,23 @@ pub(super) fn many(from: &str, to: &str, count: u32) -> Result<()> {
     Ok(())
 }
 
+/// The SL of a PathRecord as the kernel gives it.
+pub(super) const fn sl(path: &[u8; 64]) -> u8 {
+    path[53] & 15
+}
+
 /// The path, or the kernel's event and status; and how long it took.
 type Resolved = (Result<[u8; 64], (u32, i32)>, Duration);
 
-fn resolve((from, to): ([u8; 16], [u8; 16]), port: u16) -> Result<Resolved> {
-    let mut manager = Manager::open()?;
-    manager.resolve_address(from, to, port)?;
-    let (event, status) = manager.event(Duration::from_secs(3))?;
-    ensure!(event == ADDRESS_RESOLVED, "event {event}, status {status}");
-    let began = Instant::now();
-    manager.command(RESOLVE_ROUTE, 0, &words(&[manager.id, 4000]))?;
-    let (event, status) = manager.event(Duration::from_secs(6))?;
-    let took = began.elapsed();
-    match event {
-        ROUTE_RESOLVED => Ok((Ok(manager.path()?), took)),
-        _ => Ok((Err((event, status)), took)),
-    }
+fn resolve(ends: ([u8; 16], [u8; 16]), port: u16) -> Result<Resolved> {
+    Manager::open()?.resolve(ends, port)
 }
 
 /// Where no other is said.
 pub(super) const PORT: u16 = 0x1234;
 
 /// An identifier of the kernel's connection manager. Source: Linux `rdma_user_cm.h`.
-struct Manager {
+pub(super) struct Manager {
     file: File,
     id: u32,
     /// The kernel writes here what it answers.
@@ -76,7 +70,7 @@ struct Manager {
 }
 
 impl Manager {
-    fn open() -> Result<Self> {
+    pub(super) fn open() -> Result<Self> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).open(FILE).context(FILE)?;
         let mut all = Self {
@@ -106,10 +100,73 @@ impl Manager {
         self.command(RESOLVE_ADDRESS, 0, &body)
     }
 
+    /// An address first; then the path, and how long that took.
+    pub(super) fn resolve(
+        &mut self,
+        (from, to): ([u8; 16], [u8; 16]),
+        port: u16,
+    ) -> Result<Resolved> {
+        self.resolve_address(from, to, port)?;
+        let (event, status) = self.event(Duration::from_secs(3))?;
+        ensure!(event == ADDRESS_RESOLVED, "event {event}, status {status}");
+        let began = Instant::now();
+        self.command(RESOLVE_ROUTE, 0, &words(&[self.id, 4000]))?;
+        let (event, status) = self.event(Duration::from_secs(6))?;
+        let took = began.elapsed();
+        match event {
+            ROUTE_RESOLVED => Ok((Ok(self.path()?), took)),
+            _ => Ok((Err((event, status)), took)),
+        }
+    }
+
+    /// Waits for connections at a device's GID.
+    pub(super) fn listen(&mut self, at: [u8; 16], port: u16) -> Result<()> {
+        let mut address = address(at, 0x0106_0000 | u64::from(port), u64::MAX);
+        address.resize(128, 0);
+        let mut body = words(&[self.id, u32::from(ADDRESS)]);
+        body.extend(address);
+        self.command(BIND, 0, &body)?;
+        self.command(LISTEN, 0, &words(&[self.id, 1]))
+    }
+
+    /// Sends REQ.
+    pub(super) fn connect(&mut self) -> Result<()> {
+        let mut body = parameters(0x11);
+        body.extend(words(&[self.id, 0, 0, 0]));
+        self.command(CONNECT, 0, &body)
+    }
+
+    /// Answers a REQ by REP. `id` is that of its event.
+    pub(super) fn answer(&mut self, id: u32) -> Result<()> {
+        self.accept(id, &parameters(0x22))
+    }
+
+    /// Answers a REP by RTU.
+    pub(super) fn confirm(&mut self) -> Result<()> {
+        self.accept(self.id, &[0; PARAMETERS])
+    }
+
+    fn accept(&mut self, id: u32, parameters: &[u8]) -> Result<()> {
+        let mut body = 2u64.to_ne_bytes().to_vec();
+        body.extend(parameters);
+        body.extend(words(&[id, 0, 0, 0]));
+        self.command(ACCEPT, 0, &body)
+    }
+
+    /// Whom the last event is about.
+    pub(super) fn of_event(&self) -> Result<u32> {
+        self.word(8)
+    }
+
     /// The path that the kernel got from the SA.
     fn path(&mut self) -> Result<[u8; 64]> {
+        self.path_of(self.id)
+    }
+
+    /// The path of a connection.
+    pub(super) fn path_of(&mut self, id: u32) -> Result<[u8; 64]> {
         let mut body = self.place().to_vec();
-        body.extend(words(&[self.id, 1]));
+        body.extend(words(&[id, 1]));
         self.command(QUERY, 1024, &body)?;
         ensure!(self.word(0)? > 0, "no path");
         let path = self
@@ -120,7 +177,7 @@ impl Manager {
     }
 
     /// The next event and its status.
-    fn event(&mut self, most: Duration) -> Result<(u32, i32)> {
+    pub(super) fn event(&mut self, most: Duration) -> Result<(u32, i32)> {
         let mut entry = libc::pollfd {
             fd: self.file.as_raw_fd(),
             events: libc::POLLIN,
@@ -168,11 +225,20 @@ fn address(gid: [u8; 16], service: u64, mask: u64) -> Vec<u8> {
     all
 }
 
+/// What a connection is to be like: a queue pair of that number, which need not be there.
+fn parameters(queue_pair: u32) -> Vec<u8> {
+    let mut all = words(&[queue_pair]);
+    all.resize(PARAMETERS - 4, 0);
+    // No flow control, seven tries, and again seven; all of it counts.
+    all.extend([0, 7, 7, 1]);
+    all
+}
+
 fn words(all: &[u32]) -> Vec<u8> {
     all.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
-fn gid(device: &str) -> Result<[u8; 16]> {
+pub(super) fn gid(device: &str) -> Result<[u8; 16]> {
     ensure!(
         list()?.iter().any(|port| port.device == device),
         "no device {device}"
@@ -185,10 +251,16 @@ fn gid(device: &str) -> Result<[u8; 16]> {
 const FILE: &str = "/dev/infiniband/rdma_cm";
 /// Units: bytes of an address.
 const ADDRESS: u8 = 48;
+/// Of `struct rdma_ucm_conn_param`. Units: bytes.
+const PARAMETERS: usize = 272;
 const CREATE: u32 = 0;
 const RESOLVE_ROUTE: u32 = 4;
+const CONNECT: u32 = 6;
+const LISTEN: u32 = 7;
+const ACCEPT: u32 = 8;
 const GET_EVENT: u32 = 12;
 const QUERY: u32 = 19;
+const BIND: u32 = 20;
 const RESOLVE_ADDRESS: u32 = 21;
 const ADDRESS_RESOLVED: u32 = 0;
 const ROUTE_RESOLVED: u32 = 2;
