@@ -1,15 +1,15 @@
 //! A Subnet Manager without its wires: what the fabric is, what each node should hold, and which SMPs lead there.
 //!
 //! ```text
-//!  SMPs to send <── executor <── discovery ──> model ──> lids, wanted ──> writing ──> executor ──> SMPs to send
-//!  answers     ──> executor ──> discovery, writing
+//!  SMPs to send <── executor <── discovery ──> model ──> lids, wanted ──> reading, writing ──> executor ──> SMPs to send
+//!  answers     ──> executor ──> discovery, reading, writing
 //! ```
 //!
 //! Nothing here opens a port, reads a clock or starts a thread. The caller tells the time as a `Duration` since any
 //! beginning that stays the same, takes SMPs to send, and hands in what was received. The same calls give the same SMPs.
 //!
-//! Rooms: [`model`], [`executor`], [`discovery`], [`lids`], [`wanted`], [`writing`], and [`sweep`], which leads from
-//! finding to writing with the caller's plan between them.
+//! Rooms: [`model`], [`executor`], [`discovery`], [`lids`], [`wanted`], `reading` (what is held of what is wanted), [`writing`],
+//! and [`sweep`], which leads from finding to writing with the caller's plan between them.
 
 #![forbid(unsafe_code)]
 
@@ -17,6 +17,7 @@ pub mod discovery;
 pub mod executor;
 pub mod lids;
 pub mod model;
+mod reading;
 pub mod sweep;
 pub mod wanted;
 pub mod writing;

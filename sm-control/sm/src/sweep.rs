@@ -1,13 +1,13 @@
-//! One sweep: find all, let somebody say what the subnet should hold, write what differs.
+//! One sweep: find all, let somebody say what the subnet should hold, read what is not known of that, write what differs.
 //!
 //! ```text
-//!  Sweep::new ─> finding ──(nothing open)──> plan(&Subnet) ─┬─ Some(Wanted) ─> writing ──(nothing open)──> done
-//!                                                         └─ None: nothing is written ────────────────> done
+//!  Sweep::new ─> finding ──(nothing open)──> plan(&Subnet) ─┬─ Some(Wanted) ─> reading ─> writing ─> done
+//!                                                         └─ None: nothing is written ───────────> done
 //! ```
 //!
 //! The plan is the caller's function, so that LIDs, routes and options are none of this room's business; without one the
-//! subnet stays as it is, links that are down included. What switches
-//! acknowledged in the sweep before is taken over, as nobody reads forwarding tables back; of a switch that has forgotten
+//! subnet stays as it is, links that are down included. What nodes
+//! told or acknowledged in the sweep before is taken over, and not read again; of a node that may have forgotten
 //! it (all of its links are in Init) nothing is.
 
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use sa_fabric::NodeIx;
 
 use crate::discovery::{self, Discovery, Question, device};
 use crate::executor::{Counts, Executor, Limits, Outcome};
-use crate::model::{Node, PortState, Subnet};
+use crate::model::Subnet;
+use crate::reading::{self, Asked, Reading};
 use crate::writing::{Memory, Set, Wanted, Writing};
 
 /// What one sweep leaves to the next.
@@ -32,7 +33,7 @@ pub struct Swept {
 /// How far a sweep is, for a person who watches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// False while nodes are being found.
+    /// False while nodes are being found, and what they hold is read.
     pub is_writing: bool,
     /// Nodes found so far.
     pub nodes: usize,
@@ -58,12 +59,14 @@ pub struct Sweep<P> {
 #[derive(Debug)]
 enum Step {
     Find(Question),
+    Read(Asked),
     Write(Set),
 }
 
 #[derive(Debug)]
 enum Phase {
     Finding(Discovery),
+    Reading(Box<(Reading, Subnet, Arc<Wanted>)>),
     Writing(Box<(Writing, Subnet)>),
     /// There is no plan.
     Refused(Box<Subnet>),
@@ -93,10 +96,9 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
         loop {
             while self.executor.has_room() && self.ask() {}
             let smp = self.executor.send(now);
-            if smp.is_some() || self.plan.is_none() || !self.executor.is_idle() {
+            if smp.is_some() || !self.executor.is_idle() || !self.go_on() {
                 return smp;
             }
-            self.write();
         }
     }
 
@@ -123,13 +125,14 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
     /// next stage waits for.
     pub fn is_over(&self) -> bool {
         let is_idle = self.executor.is_idle() && self.waiting() == 0;
-        self.plan.is_none() && is_idle && !self.has_news
+        let is_last = matches!(self.phase, Phase::Writing(_) | Phase::Refused(_));
+        is_last && is_idle && !self.has_news
     }
 
     /// How far it is.
     pub fn progress(&self) -> Progress {
         Progress {
-            is_writing: self.plan.is_none(),
+            is_writing: !matches!(self.phase, Phase::Finding(_) | Phase::Reading(_)),
             nodes: self.subnet().nodes().len(),
             open: self.executor.open() + self.waiting(),
             window: self.executor.window(),
@@ -141,6 +144,7 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
     pub fn subnet(&self) -> &Subnet {
         match &self.phase {
             Phase::Finding(discovery) => discovery.subnet(),
+            Phase::Reading(reading) => &reading.1,
             Phase::Writing(writing) => &writing.1,
             Phase::Refused(subnet) => subnet,
         }
@@ -151,6 +155,10 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
         match self.phase {
             Phase::Finding(discovery) => Swept {
                 subnet: discovery.into_subnet(),
+                memory: self.before.memory,
+            },
+            Phase::Reading(reading) => Swept {
+                subnet: reading.1,
                 memory: self.before.memory,
             },
             Phase::Writing(writing) => Swept {
@@ -165,10 +173,18 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
     }
 
     /// What the next sweep needs, where this one is given up: what is known of the subnet as far as it is whole.
-    pub fn abandon(self) -> Swept {
+    /// What Sets without an outcome were to write is not known.
+    pub fn abandon(mut self) -> Swept {
+        if let Phase::Writing(writing) = &mut self.phase {
+            for step in self.executor.in_doubt() {
+                if let Step::Write(set) = step {
+                    Writing::given_up(set, &mut writing.1);
+                }
+            }
+        }
         match self.phase {
             Phase::Finding(_) => self.before,
-            Phase::Writing(_) | Phase::Refused(_) => self.finish(),
+            Phase::Reading(_) | Phase::Writing(_) | Phase::Refused(_) => self.finish(),
         }
     }
 
@@ -179,6 +195,11 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
             Phase::Finding(discovery) => discovery
                 .next_question()
                 .map(|(request, question)| (request, Step::Find(question))),
+            Phase::Reading(reading) => {
+                let (reading, subnet, _) = &mut **reading;
+                let next = reading.next_question(subnet);
+                next.map(|(request, asked)| (request, Step::Read(asked)))
+            }
             Phase::Writing(writing) => {
                 let (writing, subnet) = &mut **writing;
                 let is_slow = |node: NodeIx| self.executor.is_slow(device(node));
@@ -195,26 +216,41 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
     fn waiting(&self) -> usize {
         match &self.phase {
             Phase::Finding(discovery) => discovery.waiting(),
+            Phase::Reading(reading) => reading.0.waiting(),
             Phase::Writing(writing) => writing.0.waiting(),
             Phase::Refused(_) => 0,
         }
     }
 
-    /// From finding to writing.
-    fn write(&mut self) {
-        let Phase::Finding(discovery) = &mut self.phase else {
-            return;
+    /// From one phase to the next, when nothing of it is open. False in the last one.
+    fn go_on(&mut self) -> bool {
+        let phase = core::mem::replace(&mut self.phase, Phase::Refused(Box::default()));
+        let is_last = matches!(phase, Phase::Writing(_) | Phase::Refused(_));
+        self.phase = match phase {
+            Phase::Finding(discovery) => self.read(discovery.into_subnet()),
+            Phase::Reading(reading) => self.write(*reading),
+            last => last,
         };
-        let found = core::mem::replace(discovery, Discovery::new(discovery::Options::default()));
-        let mut subnet = found.into_subnet();
-        take_over(&mut subnet, &self.before.subnet);
+        !is_last
+    }
+
+    /// From finding to reading, or to the end where there is no plan. The plan is made once: a second one would be made of
+    /// a subnet that is half written.
+    fn read(&mut self, mut subnet: Subnet) -> Phase {
+        take_over(&mut subnet, core::mem::take(&mut self.before.subnet));
         let Some(wanted) = self.plan.take().and_then(|plan| plan(&subnet)) else {
-            self.phase = Phase::Refused(Box::new(subnet));
-            return;
+            return Phase::Refused(Box::new(subnet));
         };
+        let reading = Reading::new(&mut subnet, &wanted, &self.before.memory);
+        Phase::Reading(Box::new((reading, subnet, wanted)))
+    }
+
+    /// From reading to writing. From here on the model has what each node holds, as far as it tells.
+    fn write(&mut self, (reading, mut subnet, wanted): (Reading, Subnet, Arc<Wanted>)) -> Phase {
+        reading.finish(&mut subnet);
         let memory = core::mem::take(&mut self.before.memory);
         let writing = Writing::new(&subnet, &wanted, memory);
-        self.phase = Phase::Writing(Box::new((writing, subnet)));
+        Phase::Writing(Box::new((writing, subnet)))
     }
 
     fn answered(&mut self, step: Step, outcome: Outcome) {
@@ -223,38 +259,30 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
             (Phase::Finding(discovery), Step::Find(question)) => {
                 discovery.answered(question, outcome)
             }
+            (Phase::Reading(reading), Step::Read(asked)) => {
+                let (reading, subnet, _) = &mut **reading;
+                let is_slow = self.executor.is_slow(device(asked.node()));
+                reading.answered(&asked, outcome, is_slow, subnet);
+            }
             (Phase::Writing(writing), Step::Write(set)) => {
                 let (writing, subnet) = &mut **writing;
                 writing.answered(&set, outcome, subnet);
             }
             // One phase begins when nothing of the other is open.
-            (Phase::Finding(_), Step::Write(_))
-            | (Phase::Writing(_), Step::Find(_))
-            | (Phase::Refused(_), _) => {}
+            (_, Step::Find(_) | Step::Read(_) | Step::Write(_)) => {}
         }
     }
 }
 
-/// Tables that were acknowledged before and were not read now.
-fn take_over(subnet: &mut Subnet, before: &Subnet) {
-    for old in before.nodes() {
+/// Tables that were told or acknowledged before and were not read now. They are moved: those of a large subnet take
+/// hundreds of megabytes. Of nodes that are gone nothing is kept; when they are back they are read.
+fn take_over(subnet: &mut Subnet, before: Subnet) {
+    for old in before.into_nodes() {
         let node = subnet
             .by_guid(old.guid())
             .and_then(|at| subnet.node_mut(at));
-        let Some(node) = node.filter(|node| !has_forgotten(node)) else {
-            continue;
-        };
-        for (block, data) in old.tables.blocks() {
-            if node.tables.get(*block).is_none() {
-                node.tables.set(*block, *data);
-            }
+        if let Some(node) = node.filter(|node| !reading::may_have_forgotten(node)) {
+            node.tables.go_on_from(old.tables);
         }
     }
-}
-
-/// Switched off and on: no port of it has got further than Init. Port 0 has no link and is always Active.
-fn has_forgotten(node: &Node) -> bool {
-    let links = node.ports().filter(|(number, _)| *number != 0);
-    let states = links.filter_map(|(_, port)| port.state());
-    states.max().is_none_or(|state| state <= PortState::Init)
 }

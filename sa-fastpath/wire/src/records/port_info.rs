@@ -109,6 +109,8 @@ impl PortInfoRecord {
     pub const IS_SM: u32 = 1 << 1;
     /// CapabilityMask: has extended speeds.
     pub const EXTENDED_SPEEDS: u32 = 1 << 14;
+    /// CapabilityMask, of port 0 of a switch: MulticastFDBTop ends its multicast tables.
+    pub const MULTICAST_FDB_TOP: u32 = 1 << 30;
     /// LinkSpeedActive, -Enabled and -Supported: 10 Gb/s.
     pub const QDR: u8 = 4;
 }

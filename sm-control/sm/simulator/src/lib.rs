@@ -30,6 +30,7 @@ mod walk;
 use std::time::Duration;
 
 use sa_fabric::{Fabric, PortRef};
+use sa_wire::mad::Status;
 use sa_wire::smp::Smp;
 use zerocopy::FromBytes;
 
@@ -65,6 +66,7 @@ pub struct Simulator {
     timing: Timing,
     faults: Faults,
     queue: Queue,
+    needless: u64,
 }
 
 impl Simulator {
@@ -76,6 +78,7 @@ impl Simulator {
             timing,
             faults: Faults::default(),
             queue: Queue::default(),
+            needless: 0,
         }
     }
 
@@ -113,7 +116,20 @@ impl Simulator {
         if let Some(Effect::Status(status)) = effect {
             return sma::refuse(smp, status);
         }
-        sma::answer(&mut self.devices, at, smp, now)
+        // Both are read past the M_Key: a look of ours is no violation.
+        let before = sma::held(&mut self.devices, at, smp);
+        let request = *smp;
+        let is_answered = sma::answer(&mut self.devices, at, smp, now);
+        let after = sma::held(&mut self.devices, at, &request);
+        let is_needless = before.is_some() && before == after && !sma::is_order(&request);
+        self.needless += u64::from(is_needless && smp.status() == Status::OK);
+        is_answered
+    }
+
+    /// Sets that were done so far and changed nothing: what was written was there already. One that tells a client to
+    /// register again is none, nor is a table for many ports.
+    pub const fn needless_sets(&self) -> u64 {
+        self.needless
     }
 
     /// The next answer that has arrived by `now`: when it did, at which port, its bytes.

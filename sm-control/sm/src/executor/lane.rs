@@ -49,6 +49,11 @@ impl<T> Lane<T> {
         self.waiting.pop_front()
     }
 
+    /// What waits to be tried again.
+    pub(super) fn tried(&self) -> impl Iterator<Item = &Pending<T>> {
+        self.waiting.iter().filter(|pending| pending.tries > 0)
+    }
+
     pub(super) fn answered(&mut self) {
         self.answers += 1;
         self.is_slow = false;

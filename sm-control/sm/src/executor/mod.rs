@@ -182,6 +182,15 @@ impl<T> Executor<T> {
         self.deadlines.front().map(|(deadline, _)| *deadline)
     }
 
+    /// Requests that went out and have no outcome, in no order: whether they were done is not known. Those that never went
+    /// out are not among them.
+    pub fn in_doubt(&self) -> impl Iterator<Item = &T> {
+        let flying = self.flying.values().map(|it| &it.pending);
+        let again = self.lanes.values().flat_map(Lane::tried);
+        let open = flying.chain(again).map(|pending| &pending.token);
+        open.chain(self.ended.iter().map(|(token, _)| token))
+    }
+
     /// True where more devices could be sent something: with as many as the window is wide, none has to take two
     /// requests at a time while others take none.
     pub fn has_room(&self) -> bool {

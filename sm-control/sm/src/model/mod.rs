@@ -44,6 +44,11 @@ impl Subnet {
         &self.nodes
     }
 
+    /// All nodes, without what joins them.
+    pub fn into_nodes(self) -> impl Iterator<Item = Node> {
+        self.nodes.into_iter()
+    }
+
     /// All nodes with their places.
     pub fn places(&self) -> impl Iterator<Item = (NodeIx, &Node)> {
         (0..).map(NodeIx).zip(&self.nodes)

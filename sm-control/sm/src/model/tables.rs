@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use sa_wire::smp::attribute;
+
 use super::attributes::Data;
 
 /// Which block of which table.
@@ -17,28 +19,114 @@ pub struct Block {
 
 /// Blocks by attribute, end port and modifier: P_Key, SL to VL, VL arbitration, linear and multicast tables. PortInfo
 /// and SwitchInfo stand with their port and node. A block that is not here was neither read nor written: what the
-/// node holds there is not known.
+/// node holds there is not known. Of multicast tables empty blocks are not kept, as most are empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tables(BTreeMap<Block, Data>);
+pub struct Tables {
+    blocks: BTreeMap<Block, Data>,
+    /// MLIDs from 0xc000 on, in blocks of 32, of which nothing is unknown: what is not in `blocks` is empty.
+    multicast: u16,
+}
 
 impl Tables {
     /// `None`: not known.
     pub fn get(&self, block: Block) -> Option<&Data> {
-        self.0.get(&block)
+        let is_known = block.attribute == attribute::MULTICAST_TABLE
+            && block.modifier & MLID_BLOCK < u32::from(self.multicast);
+        let known = self.blocks.get(&block);
+        known.or_else(|| is_known.then_some(&EMPTY))
     }
 
     /// The node says that it holds this.
     pub fn set(&mut self, block: Block, data: Data) {
-        self.0.insert(block, data);
+        self.blocks.insert(block, data);
     }
 
     /// What the node holds there is not known any more: a Set is under way, or was not answered.
     pub fn forget(&mut self, block: Block) {
-        self.0.remove(&block);
+        self.blocks.remove(&block);
+        if block.attribute == attribute::MULTICAST_TABLE {
+            self.multicast = 0;
+        }
     }
 
     /// All blocks, by attribute, end port and modifier.
     pub fn blocks(&self) -> impl Iterator<Item = (&Block, &Data)> {
-        self.0.iter()
+        self.blocks.iter()
+    }
+
+    /// Multicast tables are known up to here: in blocks of 32 MLIDs from 0xc000 on, of all ports.
+    pub const fn multicast_known(&self) -> u16 {
+        self.multicast
+    }
+
+    /// So many blocks of 32 MLIDs are known, of all ports: those that are not here are empty.
+    pub fn know_multicast(&mut self, blocks: u16) {
+        self.multicast = self.multicast.max(blocks);
+    }
+
+    /// Blocks of multicast tables of which something is used.
+    pub fn multicast(&self) -> impl Iterator<Item = (&Block, &Data)> {
+        let block = |end_port, modifier| Block {
+            attribute: attribute::MULTICAST_TABLE,
+            end_port,
+            modifier,
+        };
+        let all = self.blocks.range(block(0, 0)..=block(u8::MAX, u32::MAX));
+        all.filter(|(_, data)| **data != EMPTY)
+    }
+
+    /// What was known before counts where nothing newer is known. Shape: the newer ones are few, as a sweep reads P_Key
+    /// tables alone.
+    pub fn go_on_from(&mut self, mut before: Self) {
+        // Not `append`, which builds the whole map anew.
+        before.blocks.extend(core::mem::take(&mut self.blocks));
+        self.blocks = before.blocks;
+        self.multicast = self.multicast.max(before.multicast);
+    }
+}
+
+/// Nothing is used of it.
+const EMPTY: Data = [0; 64];
+/// In the modifier of a multicast table: the number of the block of 32 MLIDs.
+const MLID_BLOCK: u32 = 0x1ff;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn multicast(modifier: u32) -> Block {
+        Block {
+            attribute: attribute::MULTICAST_TABLE,
+            end_port: 0,
+            modifier,
+        }
+    }
+
+    #[test]
+    fn an_empty_multicast_block_is_known_where_all_of_its_kind_are() {
+        let mut tables = Tables::default();
+        assert_eq!(tables.get(multicast(0)), None);
+        tables.know_multicast(2);
+        tables.set(multicast(0x1000_0001), [3; 64]);
+        assert_eq!(tables.get(multicast(0x1000_0000)), Some(&EMPTY));
+        assert_eq!(tables.get(multicast(0x1000_0001)), Some(&[3; 64]));
+        assert_eq!(tables.get(multicast(2)), None, "behind what is known");
+        assert_eq!(tables.multicast().count(), 1);
+        tables.forget(multicast(1));
+        assert_eq!(tables.get(multicast(1)), None, "its Set was lost");
+        assert_eq!(tables.get(multicast(0x1000_0001)), Some(&[3; 64]));
+    }
+
+    #[test]
+    fn what_is_newer_counts() {
+        let (mut new, mut old) = (Tables::default(), Tables::default());
+        old.set(multicast(0), [1; 64]);
+        old.set(multicast(1), [1; 64]);
+        old.know_multicast(4);
+        new.set(multicast(1), [2; 64]);
+        new.go_on_from(old);
+        assert_eq!(new.get(multicast(0)), Some(&[1; 64]));
+        assert_eq!(new.get(multicast(1)), Some(&[2; 64]));
+        assert_eq!(new.multicast_known(), 4);
     }
 }

@@ -40,6 +40,8 @@ pub(super) fn of_node(
             tables.push_back(of_table(node, *block, data));
         }
     }
+    // Behind what is wanted: packets of groups that are there come first.
+    tables.extend(stale(found, node, wanted, memory));
     let ports = wanted.ports.range(
         PortRef { node, port: 0 }..=PortRef {
             node,
@@ -66,6 +68,25 @@ pub(super) fn of_node(
         });
     }
     (stages, is_held)
+}
+
+/// Multicast entries that nobody wants, of an earlier SM or of groups that are gone: empty blocks in their places.
+fn stale(
+    found: &Node,
+    node: NodeIx,
+    wanted: &Wanted,
+    memory: &Memory,
+) -> impl Iterator<Item = Set> {
+    const EMPTY: Data = [0; 64];
+    let tables = wanted.tables.get(&node);
+    let is_wanted = move |block: &Block| tables.is_some_and(|it| it.contains_key(block));
+    let held = found.tables.multicast();
+    let stale = held.filter(move |(block, _)| !is_wanted(block));
+    let stale = stale.filter(|(block, held)| {
+        let key = key(found, 0, block.attribute, block.modifier);
+        !memory.is_in_vain(&key, &EMPTY, Some(held))
+    });
+    stale.map(move |(block, _)| of_table(node, *block, &EMPTY))
 }
 
 /// LinearFDBTop goes down before the blocks above it are rewritten and up after those below are there, so that no entry

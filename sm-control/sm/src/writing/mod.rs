@@ -35,6 +35,7 @@ use crate::model::attributes::{Data, port_info, port_info_data, switch_info, swi
 use crate::model::{Finding, Place, PortState, Subnet};
 
 pub use self::set::{Memory, Set};
+pub(crate) use self::wanted::STATE_CHANGE;
 pub use self::wanted::Wanted;
 
 /// The writing of one sweep.
@@ -81,8 +82,13 @@ impl Writing {
             is_open: false,
             memory,
         };
-        for (node, _) in subnet.places() {
-            writing.go_on(node);
+        // Switches first: what they tell of it is how a later process knows that nodes were written to.
+        let is_switch = |node: &crate::model::Node| node.is_switch();
+        for switches in [true, false] {
+            let nodes = subnet.places();
+            for (node, _) in nodes.filter(|(_, node)| is_switch(node) == switches) {
+                writing.go_on(node);
+            }
         }
         writing
     }
@@ -222,6 +228,14 @@ impl Writing {
             attribute: block.attribute,
             what: "it does not keep what is written there",
         });
+    }
+
+    /// A Set that is given up without an outcome: what the node holds is not known. PortInfo and SwitchInfo need no such
+    /// word, as every sweep reads them.
+    pub(crate) fn given_up(set: &Set, subnet: &mut Subnet) {
+        if let (Kind::Table(block), Some(node)) = (set.kind, subnet.node_mut(set.at.node)) {
+            node.tables.forget(block);
+        }
     }
 
     /// The node says what it holds now.

@@ -8,7 +8,7 @@ use sa_wire::smp::attribute;
 
 use crate::executor::Request;
 use crate::model::attributes::Data;
-use crate::model::{Block, PortState, Subnet};
+use crate::model::{Block, Node, PortState, Subnet};
 
 /// A Set, or the Get that looks what a refused one has left.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +98,12 @@ impl Memory {
         tried.is_some_and(|tried| {
             tried.sent == *sent && tried.held.as_ref().is_none_or(|held| holds == Some(held))
         })
+    }
+
+    /// True where the node refused exactly this before.
+    pub(crate) fn is_refused(&self, node: &Node, block: Block, sent: &Data) -> bool {
+        let key = (node.guid(), block.end_port, block.attribute, block.modifier);
+        self.is_in_vain(&key, sent, None)
     }
 
     pub(super) fn note(&mut self, key: Key, sent: Data, held: Option<Data>) {

@@ -33,7 +33,7 @@ pub(super) fn settable(info: &PortInfoRecord) -> PortInfoRecord {
 }
 
 /// PortStateChange in SwitchInfo: written as 1, it is cleared.
-pub(super) const STATE_CHANGE: u8 = 1 << 2;
+pub(crate) const STATE_CHANGE: u8 = 1 << 2;
 
 /// SwitchInfo without PortStateChange.
 pub(super) fn without_change(info: &SwitchInfoRecord) -> SwitchInfoRecord {

@@ -17,5 +17,6 @@ mod hostile;
 mod ibsim;
 mod limits;
 mod plan;
+mod reading;
 mod rig;
 mod sweep;

@@ -18,16 +18,17 @@ use crate::plan::plan;
 use crate::rig;
 
 /// A sweep that is over.
-struct Ended {
-    swept: Swept,
-    counts: Counts,
+pub(crate) struct Ended {
+    pub(crate) swept: Swept,
+    pub(crate) counts: Counts,
     /// Requests and answers as they passed the SM's port.
-    wire: Vec<Smp>,
+    pub(crate) wire: Vec<Smp>,
     /// When the last link that came up did.
     last_active: Duration,
+    pub(crate) took: Duration,
 }
 
-fn sweep(simulator: &mut Simulator, sm: PortRef, before: Swept) -> Ended {
+pub(crate) fn sweep(simulator: &mut Simulator, sm: PortRef, before: Swept) -> Ended {
     let mut sweep = Sweep::new(Options::default(), Limits::default(), 7, before, plan);
     let (mut wire, mut now, mut last_active) = (Vec::new(), Duration::ZERO, Duration::ZERO);
     loop {
@@ -57,6 +58,7 @@ fn sweep(simulator: &mut Simulator, sm: PortRef, before: Swept) -> Ended {
         swept: sweep.finish(),
         wire,
         last_active,
+        took: now,
     }
 }
 
@@ -76,7 +78,7 @@ fn g03(rules: &[Rule]) -> (Simulator, PortRef) {
     (simulator, sm)
 }
 
-fn sets(effect: Effect) -> Rule {
+pub(crate) fn sets(effect: Effect) -> Rule {
     Rule {
         method: Some(method::SET),
         ..Rule::always(effect)
@@ -97,7 +99,7 @@ fn read_back(simulator: &mut Simulator, sm: PortRef) -> Subnet {
 }
 
 /// Every block of a switch's table, by directed routes.
-fn holds(simulator: &mut Simulator, sm: PortRef, subnet: &Subnet) {
+pub(crate) fn holds(simulator: &mut Simulator, sm: PortRef, subnet: &Subnet) {
     for (node, tables) in plan(subnet).unwrap().tables.clone() {
         let route = subnet.route(PortRef { node, port: 0 }).unwrap();
         for (block, wanted) in tables {

@@ -57,6 +57,29 @@ pub(crate) fn answer(devices: &mut [Device], at: PortRef, smp: &mut Smp, now: Du
     refuse(smp, status)
 }
 
+/// What the attribute of a Set holds now, whoever asks; none where it cannot be read, and for what is no Set.
+pub(crate) fn held(devices: &mut [Device], at: PortRef, set: &Smp) -> Option<[u8; 64]> {
+    let mut data = set.data;
+    let asked = Asked {
+        at,
+        is_set: false,
+        modifier: set.header.attribute_modifier.get(),
+        data: &mut data,
+    };
+    let is_set = set.header.method == method::SET;
+    let told = is_set.then(|| done(devices, set.header.attribute_id.get(), asked));
+    told.and_then(Result::ok).map(|()| data)
+}
+
+/// A Set that says what is to be done, whatever is kept of it: ClientReregister.
+pub(crate) fn is_order(set: &Smp) -> bool {
+    let timeout = set.data.get(51).copied().unwrap_or_default();
+    set.header.attribute_id.get() == attribute::PORT_INFO && timeout & CLIENT_REREGISTER != 0
+}
+
+/// In the byte of SubnetTimeOut.
+const CLIENT_REREGISTER: u8 = 1 << 7;
+
 /// An answer with this status. Always true: there is one.
 pub(crate) fn refuse(smp: &mut Smp, status: Status) -> bool {
     let direction = if smp.is_directed() { Smp::RETURNING } else { 0 };

@@ -1,0 +1,43 @@
+//! What a node tells of how much of what an SM once wrote it still holds.
+//!
+//! | node | at power-on | what says that an SM was there |
+//! |---|---|---|
+//! | switch | links in Init, PortStateChange, LinearFDBTop 0, port 0 without LID | this SM and others clear PortStateChange before they write a table |
+//! | CA, router | links in Init, no LID, no M_Key | nothing, where tables were written and PortInfo was not: the switches tell |
+//!
+//! Nothing is taken on trust: tables of a node that counts as fresh are written, whatever they hold.
+
+use sa_wire::records::SwitchInfoRecord;
+
+use crate::model::{Node, Port, PortState, Subnet};
+use crate::writing::STATE_CHANGE;
+
+/// No port of it has got further than Init, so it may have been off since it was last looked at. Port 0 has no link and
+/// is always Active.
+pub(crate) fn may_have_forgotten(node: &Node) -> bool {
+    let links = node.ports().filter(|(number, _)| *number != 0);
+    let states = links.filter_map(|(_, port)| port.state());
+    states.max().is_none_or(|state| state <= PortState::Init)
+}
+
+/// No SM has written to any switch here, as far as they tell: what CAs hold is what they have from power-on.
+pub(super) fn is_untouched(subnet: &Subnet) -> bool {
+    let mut switches = subnet.nodes().iter().filter(|node| node.is_switch());
+    let first = switches.next();
+    first.is_some_and(is_fresh) && switches.all(is_fresh)
+}
+
+/// It tells nothing that an SM would have written. Of CAs and routers that is not enough alone: see
+/// [`is_untouched`].
+pub(super) fn is_fresh(node: &Node) -> bool {
+    let has_lid = |port: &Port| {
+        let info = port.info.as_ref();
+        info.is_some_and(|info| info.base_lid.get() != 0 || info.m_key.get() != 0)
+    };
+    let is_told = !node.ports().any(|(_, port)| has_lid(port));
+    let is_as_switch = |info: &SwitchInfoRecord| {
+        info.linear_top.get() == 0 && info.life_time_and_change & STATE_CHANGE != 0
+    };
+    let is_new = !node.is_switch() || node.switch_info.as_ref().is_some_and(is_as_switch);
+    may_have_forgotten(node) && is_told && is_new
+}
