@@ -17,6 +17,7 @@
 //! bin/netlink               netlink
 //! bin/versus-opensm         live, pace, rules; processes of its own
 //! bin/change                clock
+//! bin/sweep, demo --sm      sweeps
 //! ```
 //!
 //! Three costs are kept apart, since on a shared machine they differ: wall time (what a client
@@ -46,6 +47,7 @@ pub mod pool;
 pub mod requests;
 pub mod rules;
 pub mod shapes;
+pub mod sweeps;
 pub mod synthetic;
 pub mod threads;
 

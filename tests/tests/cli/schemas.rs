@@ -99,6 +99,7 @@ fn documents_of_other_cases_are_what_their_schemas_say() -> Result<()> {
             "sapphire.policy-check/1",
         ),
         ("policy lint odd.conf".to_owned(), "sapphire.policy-lint/1"),
+        ("demo --sm --radix 3".to_owned(), "sapphire.demo-sm/1"),
         (
             format!("explain H0_0_0_0 H1_1_1_0 --service nvme {fabric} --policy odd.conf"),
             "sapphire.explain/1",

@@ -16,6 +16,8 @@
 //! It is also a test: it fails where a reply is lost or wrong, or where a failure costs a wired
 //! pair its path or changes an SL. Rates and latencies are what this machine gives in two seconds,
 //! and are no benchmark; `sapphire bench` is.
+//!
+//! `demo --sm` shows the Subnet Manager instead ([`sm`]).
 
 mod changes;
 mod damage;
@@ -23,6 +25,7 @@ mod load;
 mod pools;
 mod prepare;
 mod show;
+mod sm;
 
 use std::time::Duration;
 
@@ -43,6 +46,9 @@ pub(crate) struct Demo {
     /// Switches along each axis; a ring takes three, and only rings lead around what fails
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(3..=14))]
     radix: u8,
+    /// Show the Subnet Manager instead: it brings up a subnet of simulated devices, and keeps it through failures
+    #[arg(long, conflicts_with = "seconds")]
+    sm: bool,
     /// Print one JSON line at the end
     #[arg(long)]
     json: bool,
@@ -51,6 +57,9 @@ pub(crate) struct Demo {
 /// Errors: wrong options; a state that does not compile; replies lost or wrong, told after all has
 /// been shown.
 pub(crate) fn run(verb: &Demo) -> Outcome {
+    if verb.sm {
+        return sm::run(verb.radix, verb.json);
+    }
     if !(0.1..=3600.0).contains(&verb.seconds) {
         return Err(Failure::usage("--seconds: expected 0.1 to 3600".to_owned()));
     }

@@ -23,7 +23,7 @@ use crate::failure::{Failure, Outcome};
 use crate::inputs::{failure, or_fail};
 
 /// The very file of the documentation, so that it cannot grow stale.
-const POLICY: &str = include_str!("../../../docs/examples/qos-policy.conf");
+pub(super) const POLICY: &str = include_str!("../../../docs/examples/qos-policy.conf");
 /// The same after the file servers have lost their level.
 const CHANGED: &str = include_str!("../../../docs/examples/qos-policy-changed.conf");
 

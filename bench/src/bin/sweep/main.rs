@@ -14,7 +14,6 @@
 #![forbid(unsafe_code)]
 
 mod fabric;
-mod run;
 
 use std::fs;
 use std::io::Write as _;
@@ -23,12 +22,11 @@ use std::time::Duration;
 
 use clap::Parser;
 use fabric_simulator::{Simulator, Timing};
+use sa_bench::sweeps::{Manager, Took};
 use sa_fabric::options::ManagerOptions;
 use sa_sm::lids::Remembered;
 use serde::Serialize;
 use sm_plan::Planner;
-
-use self::run::{Manager, Took};
 
 /// As the daemon has it.
 #[global_allocator]
@@ -74,7 +72,8 @@ fn measure(name: &str, service: Duration, qos: bool, folder: &Path) -> Result<()
     let (cable, leaf) = fabric::to_fail(&fabric)?;
     let far = fabric.port(cable).peer.ok_or("the cable has no far end")?;
     let mut manager = Manager::new(Simulator::new(&fabric, timing), planner, sm);
-    let step = |manager: &mut Manager, event| print(name, service, event, &manager.sweep()?);
+    let step =
+        |manager: &mut Manager, event| print(name, service, event, &whole(manager.sweep()?)?);
     step(&mut manager, "first")?;
     step(&mut manager, "nothing")?;
     manager.simulator.unplug(cable);
@@ -83,6 +82,16 @@ fn measure(name: &str, service: Duration, qos: bool, folder: &Path) -> Result<()
     step(&mut manager, "cable back")?;
     manager.simulator.reboot(leaf);
     step(&mut manager, "leaf rebooted")
+}
+
+/// Errors: a table is not as planned, or a link is not up.
+fn whole(took: Took) -> Result<Took, Failure> {
+    match (took.not_held, took.links_down) {
+        (0, 0) => Ok(took),
+        (blocks, links) => {
+            Err(format!("{blocks} blocks are not held, {links} ports are not up").into())
+        }
+    }
 }
 
 #[derive(Serialize)]

@@ -147,6 +147,11 @@ impl Simulator {
         self.faults.add(rule);
     }
 
+    /// From now on no rule holds: devices answer as they should.
+    pub fn clear_rules(&mut self) {
+        self.faults = Faults::default();
+    }
+
     /// Pulls the cable of a port. Both ends see it, and switches note a change of port state.
     /// Without a cable nothing happens.
     pub fn unplug(&mut self, end: PortRef) {
