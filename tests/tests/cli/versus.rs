@@ -112,6 +112,35 @@ fn is_sound(cell: &Value) -> Result<()> {
     Ok(())
 }
 
+/// Both bring the same subnet up, and ours with no more SMPs. The times are those of a busy machine.
+#[test]
+fn both_bring_a_subnet_up() -> Result<()> {
+    let _turn = sa_tests::turn::heavy();
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let output = versus(&["--up", "torus:3x3x3x1", "fat-tree:4", "--json"])?;
+    let lines = text(&output)?;
+    let lines: Result<Vec<Value>, _> = lines.lines().map(serde_json::from_str).collect();
+    let lines = lines?;
+    // Two subnets, two rounds, two Subnet Managers.
+    ensure!(lines.len() == 8, "{output:?}");
+    for line in &lines {
+        schema::judge(line)?;
+    }
+    for pair in lines.chunks(2) {
+        let smps = |who: &str| {
+            let mut of = pair.iter().filter(|line| line["who"] == who);
+            of.next()
+                .and_then(|line| line["smps"].as_u64())
+                .context("smps")
+        };
+        let (theirs, ours) = (smps("opensm")?, smps("sapphired")?);
+        ensure!(0 < ours && ours <= theirs, "{pair:?}");
+    }
+    Ok(())
+}
+
 #[test]
 fn people_read_on_what_it_was_measured() -> Result<()> {
     if let Some(why) = Fabric::unavailable() {

@@ -32,17 +32,16 @@ pub(crate) struct Bed<'a> {
 impl Bed<'_> {
     /// Without a terminal, and the network file as it stands. Errors: it ends, or does not listen.
     pub(crate) fn ibsim(&self) -> Outcome<Process> {
-        let mut command = Command::new(&self.programs.ibsim);
-        command
-            .args(self.fabric.room())
-            .args(["-n", "-s"])
-            .arg(&self.files.net)
-            .env("IBSIM_SOCKNAME", &self.base);
-        let mut ibsim = Process::spawn("ibsim", &mut command, self.directory)?;
-        ibsim.wait_for("ibsim to take clients", LONG, self.interrupted, |_| {
-            listens(&self.base)
-        })?;
-        Ok(ibsim)
+        let room = self.fabric.room();
+        let (base, net) = (&self.base, &self.files.net);
+        simulator(
+            self.programs,
+            &room,
+            net,
+            base,
+            self.directory,
+            self.interrupted,
+        )
     }
 
     /// Attached before OpenSM, it gets what is asked of the SA.
@@ -110,6 +109,28 @@ impl Bed<'_> {
         })?;
         Ok(opensm)
     }
+}
+
+/// A simulator of a network file that takes clients under the name. `room`: options that make it large enough. Errors: it ends, or
+/// does not listen.
+pub(crate) fn simulator(
+    programs: &Programs,
+    room: &[String],
+    net: &Path,
+    base: &str,
+    directory: &Path,
+    interrupted: &AtomicBool,
+) -> Outcome<Process> {
+    let mut command = Command::new(&programs.ibsim);
+    command
+        .args(room)
+        .args(["-n", "-s"])
+        .arg(net)
+        .env("IBSIM_SOCKNAME", base);
+    let mut ibsim = Process::spawn("ibsim", &mut command, directory)?;
+    let listening = |_: &Process| listens(base);
+    ibsim.wait_for("ibsim to take clients", LONG, interrupted, listening)?;
+    Ok(ibsim)
 }
 
 /// For what is there in a moment.

@@ -69,11 +69,7 @@ impl Fabric {
     pub(crate) fn room(&self) -> [String; 6] {
         let (switches, hosts) = (self.switches(), self.hosts());
         let ports = switches * (usize::from(self.plan.spec.ports) + 1) + 2 * hosts;
-        // An eighth more and some, so that the size of ibsim's tables is never the limit.
-        let more = |count: usize| (count + count / 8 + 64).to_string();
-        let [nodes, switches, ports] = [switches + hosts, switches, ports].map(more);
-        let [n, s, p] = ["-N", "-S", "-P"].map(str::to_owned);
-        [n, nodes, s, switches, p, ports]
+        room(switches + hosts, switches, ports)
     }
 
     /// The node of the SM, and with it of the SA.
@@ -96,6 +92,15 @@ impl Fabric {
     pub(crate) fn hosts(&self) -> usize {
         self.plan.hosts.len()
     }
+}
+
+/// Options of ibsim for so many nodes, switches among them, and ports.
+pub(crate) fn room(nodes: usize, switches: usize, ports: usize) -> [String; 6] {
+    // An eighth more and some, so that the size of ibsim's tables is never the limit.
+    let more = |count: usize| (count + count / 8 + 64).to_string();
+    let [nodes, switches, ports] = [nodes, switches, ports].map(more);
+    let [n, s, p] = ["-N", "-S", "-P"].map(str::to_owned);
+    [n, nodes, s, switches, p, ports]
 }
 
 fn put(path: &Path, text: &str) -> Outcome {

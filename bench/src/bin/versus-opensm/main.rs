@@ -17,6 +17,8 @@
 //! round 2   load 1: sapphired, OpenSM     load 2: OpenSM, sapphired     ..
 //! ```
 //!
+//! With `--up` they are compared as Subnet Managers instead (`up`).
+//!
 //! The simulator is slow and in both figures: what differs between the sides is the SA alone, and
 //! its CPU time is measured apart. Interrupts end the run between two loads, and whatever was
 //! started ends with it.
@@ -37,6 +39,7 @@ mod questions;
 mod rounds;
 mod show;
 mod side;
+mod up;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -69,6 +72,9 @@ fn run(options: &Options) -> Outcome {
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))
             .map_err(|error| Failure::Failed(format!("cannot set up signal handling: {error}")))?;
+    }
+    if !options.up.is_empty() {
+        return up::run(&options.up, options, &interrupted);
     }
     let fabric = Fabric::plan(options)?;
     let mut sides = Pair::start(options, &fabric, &interrupted)?;

@@ -13,6 +13,10 @@ use crate::failure::{Failure, Outcome};
 #[derive(Debug, Clone, Parser)]
 #[command(max_term_width = 100)]
 pub(crate) struct Options {
+    /// Instead: from its start to SUBNET UP, each as the Subnet Manager of these subnets, as torus:8x8x8x1 or
+    /// fat-tree:16; of other options only --rounds, --sapphired and --json count
+    #[arg(long, value_name = "SUBNET", num_args = 1..)]
+    pub(crate) up: Vec<String>,
     /// Switches along x, y and z: 2x2x2 to 8x8x8
     #[arg(long, value_name = "XxYxZ", default_value = "5x5x5", value_parser = size)]
     pub(crate) size: [u8; 3],

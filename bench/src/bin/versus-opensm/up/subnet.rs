@@ -1,0 +1,116 @@
+//! A subnet that both bring up, as files.
+
+use std::fs;
+use std::path::Path;
+
+use routing::EngineKind;
+use sa_bench::shapes;
+use sa_fabric::Fabric;
+use sa_fabric::formats::net;
+use sa_fabric::generate::{self, TorusSpec, plan};
+use sa_wire::NodeType;
+
+use crate::failure::{Failure, Outcome};
+
+/// Cables, and how they are routed.
+pub(super) struct Subnet {
+    net: String,
+    torus_conf: Option<String>,
+    engine: EngineKind,
+    fabric: Fabric,
+}
+
+impl Subnet {
+    /// By name: `torus:8x8x8x1` (the last number: hosts on each switch), or a shape as `fat-tree:16`. Errors: another name.
+    pub(super) fn named(name: &str) -> Outcome<Self> {
+        let wrong = |why: String| Failure::Usage(format!("--up {name}: {why}"));
+        let expected = || wrong("expected torus:XxYxZxHOSTS, or a shape as fat-tree:16".to_owned());
+        let (net, torus_conf, engine) = match name.strip_prefix("torus:") {
+            Some(numbers) => {
+                let numbers: Result<Vec<u8>, _> = numbers.split('x').map(str::parse).collect();
+                let numbers = numbers.map_err(|_| expected())?;
+                let &[x, y, z, hosts] = numbers.as_slice() else {
+                    return Err(expected());
+                };
+                let plan = plan(&TorusSpec::new([x, y, z], hosts));
+                let plan = plan.map_err(|error| wrong(error.to_string()))?;
+                (plan.net(), Some(plan.torus_conf()), EngineKind::Torus2Qos)
+            }
+            None => {
+                let made = generate::named(name).map_err(|error| wrong(error.to_string()))?;
+                let net = made.ok_or_else(expected)?.net();
+                (net, None, shapes::engine(name))
+            }
+        };
+        let fabric = net::parse(net.as_bytes()).map_err(|error| wrong(error.to_string()))?;
+        Ok(Self {
+            net,
+            torus_conf,
+            engine,
+            fabric,
+        })
+    }
+
+    /// Writes `net`, and what OpenSM and sapphired read. Errors: the directory takes no files.
+    pub(super) fn write(&self, directory: &Path) -> Outcome {
+        let put = |name: &str, text: &str| {
+            let path = directory.join(name);
+            fs::write(&path, text).map_err(Failure::of(path.display()))
+        };
+        put("net", &self.net)?;
+        if let Some(conf) = &self.torus_conf {
+            put("torus-2QoS.conf", conf)?;
+        }
+        put("opensm.conf", &self.opensm_conf())?;
+        put("sapphired.toml", &self.config())
+    }
+
+    /// No sweep after the first one; the rest is as OpenSM has it.
+    fn opensm_conf(&self) -> String {
+        let torus = match &self.torus_conf {
+            Some(_) => "torus_config torus-2QoS.conf\nqos TRUE\n",
+            None => "",
+        };
+        // As OpenSM spells them; it has the first half of dfsssp-nue under that name.
+        let engine = match self.engine {
+            EngineKind::DfssspNue => "dfsssp".to_owned(),
+            other => other.to_string(),
+        };
+        format!(
+            "routing_engine {engine},no_fallback\nsweep_interval 0\nforce_log_flush TRUE\n{torus}"
+        )
+    }
+
+    fn config(&self) -> String {
+        let torus = match &self.torus_conf {
+            Some(_) => "torus_conf = \"torus-2QoS.conf\"\n",
+            None => "",
+        };
+        format!(
+            "[fabric]\nsource = \"sweep\"\nopensm_conf = \"opensm.conf\"\nqos = {}\n\
+             [routing]\nengine = \"{}\"\n{torus}\
+             [[port]]\ntransport = \"ibsim\"\nnode = \"{}\"\n[workers]\nsleep_after = 0\n",
+            self.torus_conf.is_some(),
+            self.engine.name(),
+            self.sm_node(),
+        )
+    }
+
+    /// Options of ibsim that make room for it.
+    pub(super) fn room(&self) -> [String; 6] {
+        let nodes = self.fabric.nodes();
+        let switches = nodes.iter().filter(|node| node.kind == NodeType::Switch);
+        let ports: usize = nodes
+            .iter()
+            .map(|node| usize::from(node.port_count()) + 1)
+            .sum();
+        crate::fabric::room(nodes.len(), switches.count(), ports)
+    }
+
+    /// The host of the Subnet Manager.
+    pub(super) fn sm_node(&self) -> &str {
+        let mut nodes = self.fabric.nodes().iter();
+        let first = nodes.find(|node| node.kind == NodeType::Ca);
+        first.map_or("", |node| node.description.as_str())
+    }
+}
