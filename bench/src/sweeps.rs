@@ -14,10 +14,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fabric_simulator::Simulator;
-use sa_compiler::pipeline::{Compiled, Stamp};
+use sa_compiler::pipeline::{Compiled, Inputs, Stamp};
 use sa_fabric::PortRef;
+use sa_fabric::options::ManagerOptions;
 use sa_sm::discovery::Options;
 use sa_sm::executor::{Counts, Limits};
+use sa_sm::lids::Remembered;
 use sa_sm::model::{Node, Port, PortState, Subnet};
 use sa_sm::sweep::{Sweep, Swept};
 use sa_sm::writing::Wanted;
@@ -95,6 +97,12 @@ impl Manager {
         self.in_force.as_ref()
     }
 
+    /// From the next sweep on by other inputs: a new policy, other options. What is remembered of LIDs and P_Keys stays.
+    pub fn change(&mut self, inputs: Inputs) {
+        let planner = core::mem::replace(&mut self.planner, nobody());
+        self.planner = planner.with_inputs(inputs, ManagerOptions::default());
+    }
+
     /// A whole sweep. Errors: there is no plan; what answers stays.
     pub fn sweep(&mut self) -> Result<Took, SweepFailure> {
         let (mut planned, mut plan, mut plan_cpu) = (None, Duration::ZERO, Duration::ZERO);
@@ -145,6 +153,15 @@ impl Manager {
         let answer = Smp::read_from_bytes(&answer).ok()?;
         (answer.status().get() == 0).then_some(answer.data)
     }
+}
+
+/// A planner that stands for one that is being changed.
+fn nobody() -> Planner {
+    Planner::new(
+        Inputs::default(),
+        ManagerOptions::default(),
+        Remembered::default(),
+    )
 }
 
 fn links_down(subnet: &Subnet) -> usize {

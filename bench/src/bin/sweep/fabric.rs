@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use policy::Dialect;
 use routing::EngineKind;
 use sa_bench::shapes;
 use sa_compiler::pipeline::Inputs;
@@ -41,6 +42,23 @@ pub(crate) fn named(name: &str, qos: bool, folder: &Path) -> Result<(Fabric, Inp
     Ok((net::parse(text.as_bytes())?, inputs))
 }
 
+/// The same with a new partition of all hosts and, where QoS is on, a policy whose set-up scope gives their ports another VL
+/// arbitration. Errors: a file cannot be written.
+pub(crate) fn with_policy(inputs: Inputs, folder: &Path) -> Result<Inputs, Failure> {
+    let (policy, partitions) = (
+        folder.join("qos-policy.conf"),
+        folder.join("partitions.conf"),
+    );
+    fs::write(&policy, POLICY)?;
+    fs::write(&partitions, PARTITIONS)?;
+    Ok(Inputs {
+        policy: Some(policy),
+        dialect: Some(Dialect::Rfc02Text),
+        partitions: Some(partitions),
+        ..inputs
+    })
+}
+
 /// Where the Subnet Manager is.
 pub(crate) fn first_host(fabric: &Fabric) -> Result<PortRef, Failure> {
     let mut nodes = fabric.nodes().iter();
@@ -64,3 +82,32 @@ pub(crate) fn to_fail(fabric: &Fabric) -> Result<(PortRef, NodeIx), Failure> {
     });
     Ok((cable.0, leaves.last().ok_or("no switch has a host")?))
 }
+
+/// In the text of RFC 0.2.
+const POLICY: &str = "\
+port-groups
+    port-group
+        name: hosts
+        node-type: CA
+    end-port-group
+end-port-groups
+qos-setup
+    vlarb-tables
+        vlarb-scope
+            group: hosts
+            vlarb-high: 0:64,1:128
+            vlarb-low: 0:32,1:32
+            vl-high-limit: 10
+        end-vlarb-scope
+    end-vlarb-tables
+end-qos-setup
+qos-levels
+    qos-level
+        name: DEFAULT
+        sl: 0
+    end-qos-level
+end-qos-levels
+";
+
+/// Everybody in both.
+const PARTITIONS: &str = "Default=0x7fff : ALL=full ;\nblue=0x1 : ALL=full ;\n";

@@ -8,7 +8,7 @@
 //! The fabric is simulated in this process, node by node, and so is time: an SMP takes as long as its hops and the processor of
 //! the node that answers. CPU time is that of the Subnet Manager alone, without the simulator's, taken batch by batch. Each line of
 //! JSON is a sweep: the first one, one after which nothing changed, one after a cable failed, one after it is back,
-//! one after a switch with hosts was rebooted. After each the run looks whether every switch holds what was planned and every
+//! one after a switch with hosts was rebooted, one by a new policy that gives all hosts other VL arbitration. After each the run looks whether every switch holds what was planned and every
 //! link is up, or ends with an error.
 
 #![forbid(unsafe_code)]
@@ -67,7 +67,11 @@ fn measure(name: &str, service: Duration, qos: bool, folder: &Path) -> Result<()
         hop: Duration::from_micros(1),
         service,
     };
-    let planner = Planner::new(inputs, ManagerOptions::default(), Remembered::default());
+    let planner = Planner::new(
+        inputs.clone(),
+        ManagerOptions::default(),
+        Remembered::default(),
+    );
     let sm = fabric::first_host(&fabric)?;
     let (cable, leaf) = fabric::to_fail(&fabric)?;
     let far = fabric.port(cable).peer.ok_or("the cable has no far end")?;
@@ -81,7 +85,9 @@ fn measure(name: &str, service: Duration, qos: bool, folder: &Path) -> Result<()
     manager.simulator.plug(cable, far);
     step(&mut manager, "cable back")?;
     manager.simulator.reboot(leaf);
-    step(&mut manager, "leaf rebooted")
+    step(&mut manager, "leaf rebooted")?;
+    manager.change(fabric::with_policy(inputs, folder)?);
+    step(&mut manager, "new policy")
 }
 
 /// Errors: a table is not as planned, or a link is not up.

@@ -3,7 +3,7 @@
 //! Nothing is taken from what the Subnet Manager believes: its tables, its LIDs and its list of nodes play no part. Routes to the
 //! nodes come from the drawing of the fabric.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use sa_bench::sweeps::Manager;
 use sa_fabric::{Fabric, NodeIx, PortRef};
@@ -141,7 +141,7 @@ impl Asking<'_> {
 
 /// A shortest directed route to each node, by the port at which it is entered. Shape: nearest first.
 fn routes(fabric: &Fabric, from: PortRef) -> Vec<(PortRef, Vec<u8>)> {
-    let mut known: HashMap<NodeIx, ()> = HashMap::from([(from.node, ())]);
+    let mut known = HashSet::from([from.node]);
     let mut front = VecDeque::from([(from, Vec::new())]);
     let mut routes = Vec::new();
     while let Some((at, path)) = front.pop_front() {
@@ -149,11 +149,15 @@ fn routes(fabric: &Fabric, from: PortRef) -> Vec<(PortRef, Vec<u8>)> {
         let outputs = match node.kind {
             NodeType::Switch => 1..=node.port_count(),
             _ if at == from => at.port..=at.port,
-            _ => 1..=0,
+            // Nothing is passed on by the others.
+            _ => {
+                routes.push((at, path));
+                continue;
+            }
         };
         for port in outputs {
             let far = fabric.port(PortRef { port, ..at }).peer;
-            let Some(far) = far.filter(|far| known.insert(far.node, ()).is_none()) else {
+            let Some(far) = far.filter(|far| known.insert(far.node)) else {
                 continue;
             };
             let mut longer = path.clone();
