@@ -1,6 +1,9 @@
 //! The tables of minhop against its rule, done the plain way.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use crate::common;
 
 use common::build::FabricBuilder;
@@ -10,6 +13,7 @@ use proptest::prelude::*;
 use routing::engine::minhop;
 use routing::{NO_PATH, SwitchIx, Topology};
 use sa_rig::rng::Rng;
+use sa_wire::Lid;
 
 /// Hops that no path has.
 const NEVER: u32 = 255;
@@ -27,37 +31,80 @@ fn hops_to(topology: &Topology, to: SwitchIx) -> Vec<u32> {
     hops
 }
 
-/// LIDs ascending; each by the port of fewest LIDs of hosts, then of the lowest number, of those
+/// LIDs in OpenSM's order: first those of lower offset; of the switch with most hosts; by its port; those of switches last.
+fn in_turn(topology: &Topology) -> Vec<(Lid, SwitchIx, u8, usize)> {
+    let ends = (0_usize..).zip(&topology.end_ports);
+    let mut lids: Vec<_> = ends
+        .filter_map(|(nth, end)| Some((nth, end, end.attached?)))
+        .flat_map(|(nth, end, (to, port))| {
+            let hosts = topology.hosts(to).count();
+            let rank = (port == 0, Reverse(if port == 0 { 0 } else { hosts }));
+            let place = if port == 0 { nth } else { to.index() };
+            let lids = end.lids().enumerate();
+            lids.map(move |(offset, lid)| ((offset, rank, place, port), (lid, to, port, nth)))
+        })
+        .collect();
+    lids.sort();
+    lids.into_iter().map(|(_, lid)| lid).collect()
+}
+
+/// The cable of a LID of one port, of several that it has: `went` holds the far switches of those before it.
+fn of_siblings(
+    nearer: &[(u8, SwitchIx)],
+    used: &[u32; 256],
+    went: &BTreeMap<SwitchIx, u32>,
+) -> Option<u8> {
+    let load = |port: u8| used[usize::from(port)];
+    let fresh = nearer.iter().filter(|(_, far)| !went.contains_key(far));
+    if let Some((port, _)) = fresh.min_by_key(|(port, _)| (load(*port), *port)) {
+        return Some(*port);
+    }
+    // Only a lower load, or at the same load a switch with fewer than any port taken before it, takes over.
+    let (mut best, mut fewest) = (None, u32::MAX);
+    for (port, far) in nearer {
+        let lids = went[far];
+        let is_better = best.is_none_or(|best| {
+            load(*port) < load(best) || load(*port) == load(best) && lids < fewest
+        });
+        if is_better {
+            (best, fewest) = (Some(*port), fewest.min(lids));
+        }
+    }
+    best
+}
+
+/// In turn; each by the port of fewest LIDs of hosts, then of the lowest number, of those
 /// from which it is one hop less. Every port is looked at for every LID.
 fn plain_tables(topology: &Topology) -> Vec<Vec<u8>> {
     let all = topology.switch_ixs();
     let hops: Vec<_> = all.map(|to| hops_to(topology, to)).collect();
-    let mut lids: Vec<_> = topology
-        .end_ports
-        .iter()
-        .filter_map(|end| Some((end, end.attached?)))
-        .flat_map(|(end, (to, port))| end.lids().map(move |lid| (lid, to, port)))
-        .collect();
-    lids.sort_unstable();
+    let lids = in_turn(topology);
     let table = |from: SwitchIx| {
         let cables: Vec<_> = topology.cables(from).collect();
         let mut table = vec![NO_PATH; usize::from(topology.max_lid()) + 1];
         let mut used = [0_u32; 256];
-        for (lid, to, port) in &lids {
+        let mut went = vec![BTreeMap::new(); topology.end_ports.len()];
+        for (lid, to, port, nth) in &lids {
+            if *to == from {
+                table[lid.index()] = *port;
+                continue;
+            }
             let hops = &hops[to.index()];
             let own = hops[from.index()];
             let is_nearer = |far: SwitchIx| own != NEVER && hops[far.index()] < own;
             let nearer = cables.iter().filter(|(_, far, _)| is_nearer(*far));
-            let best = match *to == from {
-                true => Some(*port),
-                false => nearer
-                    .map(|(port, ..)| *port)
-                    .min_by_key(|port| (used[usize::from(*port)], *port)),
+            let nearer: Vec<_> = nearer.map(|(port, far, _)| (*port, *far)).collect();
+            let several = topology.end_ports[*nth].lmc.lids() > 1;
+            let plain = || nearer.iter().map(|(port, _)| *port);
+            let best = match several {
+                true => of_siblings(&nearer, &used, &went[*nth]),
+                false => plain().min_by_key(|port| (used[usize::from(*port)], *port)),
             };
-            if let Some(best) = best {
-                table[lid.index()] = best;
-                used[usize::from(best)] += u32::from(*port != 0 && *to != from);
-            }
+            let Some(best) = best else { continue };
+            table[lid.index()] = best;
+            used[usize::from(best)] += u32::from(*port != 0);
+            let far = nearer.iter().find(|(port, _)| *port == best).unwrap().1;
+            *went[*nth].entry(far).or_insert(0) += 1;
         }
         table
     };

@@ -9,7 +9,7 @@
 //! beginning that stays the same, takes SMPs to send, and hands in what was received. The same calls give the same SMPs.
 //!
 //! Rooms: [`model`], [`executor`], [`discovery`], [`lids`], [`wanted`], `reading` (what is held of what is wanted), [`writing`],
-//! and [`sweep`], which leads from finding to writing with the caller's plan between them.
+//! [`sweep`], which leads from finding to writing with the caller's plan between them, and [`sm_info`], which answers other SMs.
 
 #![forbid(unsafe_code)]
 
@@ -18,6 +18,7 @@ pub mod executor;
 pub mod lids;
 pub mod model;
 mod reading;
+pub mod sm_info;
 pub mod sweep;
 pub mod wanted;
 pub mod writing;

@@ -24,10 +24,11 @@ use sa_fastpath::publish::{Publisher, Reader};
 use sa_fastpath::punt::{PuntReceiver, PuntSender, Requesters, punt_queue_of};
 use sa_fastpath::sampling::Sampling;
 use sa_fastpath::stats::WorkerStats;
-use sa_port::Counter;
-use sa_port::ReplyPort;
+use sa_port::ibsim::{SmpInbox, SmpRelay, smp_relay};
+use sa_port::{Counter, ReplyPort};
 use sa_service::sa_db::{JournalError, Now, SaDatabase};
 use sa_source::SaReader;
+use sm_port::OverRelay;
 use tracing::warn;
 
 use super::agreement::{self, Doubts};
@@ -95,6 +96,8 @@ struct Ports {
     gates: Vec<Arc<Gate>>,
     /// Of ring ports alone.
     rings: Vec<ring::Service>,
+    /// What others send to the SM of this process, where that is on a simulated port; taken by it.
+    smps: Option<OverRelay>,
 }
 
 /// Starts everything. What has begun stays when a later step fails: the process ends then. Errors:
@@ -116,7 +119,7 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         what: "start the thread of the state directory",
         source,
     })?;
-    let teller = teller(config, &shared);
+    let teller = teller(config, &shared, ports.smps.take());
     let (admin, commands) = admin::start(config, &status)?;
     let shadow = shadow::start(config, reader(&publisher)?, &shared.state, &status)?;
     let origin = InService {
@@ -179,6 +182,7 @@ fn attach_all(
     let mut placement = Placement::new(config);
     placement.complain(&config.ports);
     let mut ports = Ports::default();
+    let mut relayed = relayed(config)?;
     let served = config
         .ports
         .iter()
@@ -189,10 +193,30 @@ fn attach_all(
         let counted = counters(config);
         let reader = reader(publisher)?;
         let (place, ways) = ((number, section), (reader, sender(number)));
-        let setup = worker_setup(config, place, ways, &counted, shared);
-        ports.add(attach(section, setup, &mut placement)?, counted);
+        // One port alone: an SM is on one, and others go on dropping what is no request to an SA.
+        let relayed = relayed.take_if(|_| section.way_to_fabric().is_some());
+        let (relay, inbox) = relayed.unzip();
+        let mut setup = worker_setup(config, place, ways, &counted, shared);
+        setup.smps = relay;
+        let mut attached = attach(section, setup, &mut placement)?;
+        let smps = inbox.zip(attached.smp_reply.take());
+        ports.smps = ports
+            .smps
+            .or_else(|| smps.map(|(inbox, reply)| OverRelay::new(inbox, reply)));
+        ports.add(attached, counted);
     }
     Ok((punted, ports))
+}
+
+/// The way of SMPs from the SM's port to the SM, where that is this process: the first port that leads to the fabric takes it.
+/// Errors: the system has no sockets to give.
+fn relayed(config: &Config) -> Result<Option<(SmpRelay, SmpInbox)>, ServerError> {
+    let is_sm = config.fabric.source == Source::Sweep;
+    let relay = is_sm.then(smp_relay).transpose();
+    relay.map_err(|source| ServerError::Os {
+        what: "make a way for SMPs",
+        source,
+    })
 }
 
 /// How those who ask at a port are told apart when the slow lane is shared out: by LIDs, or by
@@ -233,6 +257,7 @@ fn worker_setup(
         gate: beside.and_then(|beside| beside.gate_of(section)),
         lender: beside.and_then(|beside| beside.lender_of(section, stats)),
         muted: shared.doubts.muted(),
+        smps: None,
     }
 }
 
@@ -296,8 +321,12 @@ fn database(config: &Config) -> Result<Option<SaDatabase>, JournalError> {
 }
 
 /// Who tells the fabric. Nothing is asked yet.
-fn teller(config: &Config, shared: &Shared) -> Teller<SaReader, Box<Manager>> {
-    if let Some(manager) = Manager::of(config, &shared.stop) {
+fn teller(
+    config: &Config,
+    shared: &Shared,
+    smps: Option<OverRelay>,
+) -> Teller<SaReader, Box<Manager>> {
+    if let Some(manager) = Manager::of(config, &shared.stop, smps) {
         return Teller::Sweep(Box::new(manager));
     }
     live_source(config, shared.beside.as_deref()).map_or(Teller::Nobody, Teller::Sa)

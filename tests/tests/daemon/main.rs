@@ -5,6 +5,7 @@ mod events;
 mod limits;
 mod local_service;
 mod operate;
+mod other_sm;
 mod reload;
 mod ring;
 mod rmpp;

@@ -61,6 +61,11 @@ impl<const WORDS: usize> Round<WORDS> {
         }
     }
 
+    /// All its cables, ascending.
+    pub(super) fn cables(&self) -> impl Iterator<Item = usize> + use<WORDS> {
+        shortest::members(self.all)
+    }
+
     /// A cable that got a LID that counts.
     #[inline]
     pub(super) const fn remove(&mut self, cable: usize) {

@@ -22,7 +22,7 @@
 //! ```
 //!
 //! Several handles share one data socket: each packet reaches one of them, so an attachment either
-//! serves or asks. Not for production, where a port is a umad file; the simulator is as trusted as
+//! serves or asks. SMPs that come to one that serves can be handed on ([`smp_relay`]). Not for production, where a port is a umad file; the simulator is as trusted as
 //! the tests that start it.
 
 #![forbid(unsafe_code)]
@@ -31,6 +31,7 @@ mod client;
 mod control;
 mod data;
 mod serve;
+mod smps;
 
 use std::sync::Arc;
 
@@ -41,6 +42,7 @@ pub use self::control::AttachError;
 use self::control::{Control, kind};
 use self::data::Data;
 pub use self::serve::{IbsimPort, IbsimReply};
+pub use self::smps::{SmpInbox, SmpRelay, smp_relay};
 
 /// Where to attach, and as what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,6 +108,8 @@ pub struct PortFacts {
 pub struct Attachment {
     control: Arc<Control>,
     data: Data,
+    /// Where those who serve put SMPs that come to them.
+    smps: Option<SmpRelay>,
 }
 
 impl Attachment {
@@ -114,7 +118,17 @@ impl Attachment {
         let (control, socket) = Control::connect(options)?;
         let control = Arc::new(control);
         let data = Data::new(socket, Arc::clone(&control), options.qp);
-        Ok(Self { control, data })
+        Ok(Self {
+            control,
+            data,
+            smps: None,
+        })
+    }
+
+    /// SMPs that others send to the node go there from now on, of ports that are made after this.
+    #[must_use]
+    pub fn relaying(self, smps: Option<SmpRelay>) -> Self {
+        Self { smps, ..self }
     }
 
     /// The node's id as the simulator spells it.
@@ -159,7 +173,7 @@ impl Attachment {
     /// A worker's port. Several share the socket: each request reaches one of them.
     /// Errors: [`AttachError::Io`] when descriptors ran out.
     pub fn serve(&self) -> Result<IbsimPort, AttachError> {
-        Ok(IbsimPort::new(self.data.share()?))
+        Ok(IbsimPort::new(self.data.share()?, self.smps.clone()))
     }
 
     /// The slow lane's handle. Errors: as [`Attachment::serve`].

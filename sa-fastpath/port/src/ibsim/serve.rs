@@ -10,6 +10,7 @@ use sa_wire::sa::SaMad;
 use sa_wire::umad::{MAD_SIZE, Slot};
 
 use super::data::{Data, Sent};
+use super::smps::SmpRelay;
 use crate::arrival::{Arrival, sort};
 use crate::{BATCH, MadPort, PortCounters, PortError, PortStats, ReplyPort, Verdict};
 use sa_answer::rmpp;
@@ -26,11 +27,13 @@ pub struct IbsimPort {
     /// Acknowledgements of lent requests, by their places.
     due: Vec<(usize, Slot)>,
     stats: Arc<PortStats>,
+    /// Where SMPs go; none where no SM of this process waits for them.
+    smps: Option<SmpRelay>,
 }
 
 impl IbsimPort {
     /// A worker's port over a handle of its own.
-    pub(super) fn new(data: Data) -> Self {
+    pub(super) fn new(data: Data, smps: Option<SmpRelay>) -> Self {
         let slots = vec![Slot::EMPTY; BATCH].into_boxed_slice();
         Self {
             stats: Arc::clone(data.stats()),
@@ -38,6 +41,7 @@ impl IbsimPort {
             slots,
             lent: 0,
             due: Vec::with_capacity(BATCH),
+            smps,
         }
     }
 
@@ -60,6 +64,7 @@ impl MadPort for IbsimPort {
             lent,
             due,
             stats,
+            smps,
         } = self;
         *lent = 0;
         due.clear();
@@ -80,6 +85,7 @@ impl MadPort for IbsimPort {
                     *lent += 1;
                 }
                 Arrival::Returned => stats.returned(),
+                Arrival::Foreign if smps.as_ref().is_some_and(|it| it.hand_on(slot)) => {}
                 Arrival::Foreign => stats.foreign(),
                 Arrival::Malformed => stats.malformed(),
             }
@@ -102,6 +108,7 @@ impl MadPort for IbsimPort {
             lent,
             due,
             stats,
+            smps: _,
         } = self;
         let lent = core::mem::take(lent);
         let mut unsent = 0;

@@ -1,8 +1,8 @@
 //! SMPs over umad: queue pair 0, where a Subnet Manager is.
 //!
-//! One file with two agents, for SMPs by directed route (class 0x81) and by LID (0x01). Both own the methods
-//! that others send to an SM, so no other SM can be on the same port. What the port's own firmware or driver answers
-//! (Get and Set of its attributes) does not come here.
+//! A file with two agents, for SMPs by directed route (class 0x81) and by LID (0x01). On one that serves both own the methods
+//! that others send to an SM, so no other SM can be on the same port; one that asks gets the answers to its own requests
+//! alone. What the port's own firmware or driver answers (Get and Set of its attributes) does not come here.
 //!
 //! The kernel drops answers to what it does not wait for. So each request says how long it waits; who sends
 //! repeats it after a little more than that, never before, as the kernel takes no second request with the same
@@ -37,15 +37,33 @@ pub struct UmadSmp {
 }
 
 impl UmadSmp {
-    /// Opens `device` (or the first active InfiniBand port) and registers. The kernel drops answers that
-    /// take longer than `answer_within`. Errors: [`UmadError`]; the methods have an owner where another SM runs.
+    /// Opens `device` (or the first active InfiniBand port) and registers for what others send to an SM. The kernel drops
+    /// answers that take longer than `answer_within`. Errors: [`UmadError`]; the methods have an owner where another SM runs.
     pub fn open(
         device: Option<&str>,
         port: Option<u8>,
         answer_within: Duration,
     ) -> Result<Self, UmadError> {
+        Self::open_for(device, port, answer_within, &SMP_METHODS)
+    }
+
+    /// As [`Self::open`], to ask only: requests of others do not come here.
+    pub fn asking(
+        device: Option<&str>,
+        port: Option<u8>,
+        answer_within: Duration,
+    ) -> Result<Self, UmadError> {
+        Self::open_for(device, port, answer_within, &[])
+    }
+
+    fn open_for(
+        device: Option<&str>,
+        port: Option<u8>,
+        answer_within: Duration,
+        methods: &[u8],
+    ) -> Result<Self, UmadError> {
         let name = find::find(device, port)?;
-        let (agent, by_lid) = Agent::open_smp(&name, &SMP_METHODS)?;
+        let (agent, by_lid) = Agent::open_smp(&name, methods)?;
         Ok(Self {
             name,
             agent,

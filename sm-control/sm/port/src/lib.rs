@@ -4,6 +4,9 @@
 //!            send                  ┌─ OverIbsim      a client of the simulator ibsim
 //!  Sweep <──────────> run <──> SmpPort ─ OverUmad     /dev/infiniband/umadN, queue pair 0
 //!          received, wake          └─ OverSimulator  a fabric in the process, in real time
+//!
+//!  what others ask: serve <──> SmpPort ─┬─ OverUmad::serving
+//!                                       └─ OverRelay      what comes to the SA's client of ibsim
 //! ```
 //!
 //! A port moves SMPs and decides nothing. What it had to drop or could not send is counted ([`Hidden`]), and the sweep asks
@@ -37,15 +40,19 @@
 
 #![forbid(unsafe_code)]
 
+mod answering;
 mod ibsim;
 mod port;
+mod relayed;
 mod run;
 mod simulated;
 mod umad;
 mod watch;
 
+pub use self::answering::serve;
 pub use self::ibsim::OverIbsim;
 pub use self::port::{Hidden, Packet, SmpPort};
+pub use self::relayed::OverRelay;
 pub use self::run::{End, RunError, now, run};
 pub use self::simulated::OverSimulator;
 pub use self::umad::OverUmad;

@@ -17,7 +17,7 @@ pub struct OverUmad {
 }
 
 impl OverUmad {
-    /// Opens `device` (or the first active InfiniBand port). `repeats_after` is when the sweep asks again
+    /// To ask. Opens `device` (or the first active InfiniBand port). `repeats_after` is when the sweep asks again
     /// ([`sa_sm::executor::Limits`]); the kernel waits an eighth less, because it refuses a second request with the transaction
     /// of one that it still waits for. Errors: [`UmadError`], each with a next step.
     pub fn open(
@@ -26,11 +26,22 @@ impl OverUmad {
         repeats_after: Duration,
     ) -> Result<Self, UmadError> {
         let answer_within = repeats_after - repeats_after / 8;
-        Ok(Self {
-            port: UmadSmp::open(device, port, answer_within)?,
+        UmadSmp::asking(device, port, answer_within).map(Self::over)
+    }
+
+    /// For what others send to an SM, on a file of its own: it can be answered while another thread asks. Errors: [`UmadError`],
+    /// also where another SM has the port.
+    pub fn serving(device: Option<&str>, port: Option<u8>) -> Result<Self, UmadError> {
+        // What is sent there are answers, for which nobody waits.
+        UmadSmp::open(device, port, Duration::ZERO).map(Self::over)
+    }
+
+    fn over(port: UmadSmp) -> Self {
+        Self {
+            port,
             slot: Box::new(Slot::EMPTY),
             hidden: Hidden::default(),
-        })
+        }
     }
 
     /// The open file, to tell its name or set IsSM.

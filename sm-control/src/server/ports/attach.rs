@@ -78,6 +78,8 @@ pub(in crate::server) struct WorkerSetup {
     pub(in crate::server) lender: Option<Arc<Link>>,
     /// Nobody is answered while this holds.
     pub(in crate::server) muted: Arc<AtomicBool>,
+    /// Where SMPs that come to a simulated port go; none where this process is no SM, or another port is the SM's.
+    pub(in crate::server) smps: Option<ibsim::SmpRelay>,
 }
 
 /// A port in service, as the start keeps it. The thread has everything else.
@@ -85,6 +87,8 @@ pub(in crate::server) struct Attached {
     pub(in crate::server) worker: JoinHandle<()>,
     /// The slow lane's way out.
     pub(in crate::server) reply: Box<dyn ReplyPort>,
+    /// The SM's, where SMPs that come to this port are handed on.
+    pub(in crate::server) smp_reply: Option<Box<dyn ReplyPort>>,
     /// Kept for as long as the port is served.
     pub(in crate::server) ring: Option<ring::Service>,
     /// To be shut when the server stops.
@@ -162,7 +166,9 @@ fn attach_ibsim(
     if let Some(sockname) = sockname {
         sockname.clone_into(&mut options.base);
     }
-    let first = ibsim::Attachment::new(&options)?;
+    // Every life of the port hands on to the same inbox, which outlives them all.
+    let relay = setup.smps.clone();
+    let first = ibsim::Attachment::new(&options)?.relaying(relay.clone());
     info!(
         port = setup.number,
         node = first.node(),
@@ -173,9 +179,10 @@ fn attach_ibsim(
     let out = ReplyPath::new(false, Arc::clone(&gate));
     out.set(Some(first.replies()?));
     let reply = Box::new(out.clone());
+    let smp_reply = relay.is_some().then(|| Box::new(out.clone()) as Box<_>);
     let shut = Arc::clone(&gate);
     let way = Reattach {
-        open: Box::new(move || Ok(ibsim::Attachment::new(&options)?)),
+        open: Box::new(move || Ok(ibsim::Attachment::new(&options)?.relaying(relay.clone()))),
         announce: None,
         gate,
         out,
@@ -189,6 +196,7 @@ fn attach_ibsim(
     Ok(Attached {
         worker,
         reply,
+        smp_reply,
         ring: None,
         gate: Some(shut),
     })
@@ -208,6 +216,7 @@ fn attach_ring(section: &RingSection, setup: WorkerSetup) -> Result<Attached, Fa
     Ok(Attached {
         worker,
         reply: Box::new(replies),
+        smp_reply: None,
         ring: Some(service),
         gate: None,
     })
@@ -264,6 +273,7 @@ fn attach_umad(
     Ok(Attached {
         worker,
         reply,
+        smp_reply: None,
         ring: None,
         gate: Some(shut),
     })
@@ -380,6 +390,7 @@ fn serve<P: MadPort>(port: P, setup: WorkerSetup) {
         gate: _,
         lender: _,
         muted,
+        smps: _,
     } = setup;
     let worker = Worker::new(port, reader, punt, stats);
     let mut worker = worker

@@ -31,7 +31,9 @@
 //!
 //! Not here yet: traps (a change is seen at the next sweep), other Subnet Managers (this one does not yield), multicast tables.
 
+mod identity;
 mod lids;
+mod responder;
 mod said;
 mod way;
 
@@ -46,13 +48,16 @@ use sa_fabric::options::ManagerOptions;
 use sa_sm::discovery;
 use sa_sm::executor::{Counts, Limits};
 use sa_sm::model::Subnet;
+use sa_sm::sm_info::SmState;
 use sa_sm::sweep::{Sweep, Swept};
 use sa_source::When;
 use sm_plan::{PlanError, Planned, Planner};
-use sm_port::{End, RunError, SmpPort, Told, Watch, run};
+use sm_port::{End, OverRelay, RunError, SmpPort, Told, Watch, run};
 use thiserror::Error;
 use tracing::{info, warn};
 
+use self::identity::{Identity, Noted};
+use self::responder::Responder;
 use self::said::Said;
 use self::way::{Way, WayError};
 
@@ -93,13 +98,22 @@ pub(in crate::server) struct Manager {
     transaction: u32,
     guid2lid: Option<PathBuf>,
     said: Said,
+    /// What this SM is to others.
+    identity: Arc<Identity>,
+    /// Who answers them; none before the first sweep.
+    responder: Option<Responder>,
     stop: Arc<AtomicBool>,
 }
 
 impl Manager {
-    /// Where the configuration says that this process is the Subnet Manager; none elsewhere. Nothing is opened yet.
-    pub(in crate::server) fn of(config: &Config, stop: &Arc<AtomicBool>) -> Option<Self> {
-        let way = Way::of(config)?;
+    /// Where the configuration says that this process is the Subnet Manager; none elsewhere. Nothing is opened yet. `smps`:
+    /// what comes to the client of a simulator that serves the SA.
+    pub(in crate::server) fn of(
+        config: &Config,
+        stop: &Arc<AtomicBool>,
+        smps: Option<OverRelay>,
+    ) -> Option<Self> {
+        let way = Way::of(config, smps)?;
         let directory = config.state.directory.as_ref();
         if directory.is_none() {
             warn!(
@@ -115,6 +129,8 @@ impl Manager {
             transaction: std::process::id() << 12,
             guid2lid: directory.map(|directory| directory.join(lids::FILE)),
             said: Said::default(),
+            identity: Arc::new(Identity::new()),
+            responder: None,
             stop: Arc::clone(stop),
         })
     }
@@ -135,14 +151,20 @@ impl Manager {
         stamp: Stamp,
     ) -> Result<Option<Compiled>, SweepError> {
         let mut planner = self.planner(inputs, options)?;
+        let sm_key = pipeline::options(inputs)?.sm_key;
+        self.identity.follow(sm_key, options);
         let begun = Instant::now();
         let mut planned = None;
         let guid2lid = self.guid2lid.clone();
+        let identity = Arc::clone(&self.identity);
         let swept = self.run(options, |found| {
             let plan = planner.plan(found, before, stamp);
             // Before the first Set: a process that is killed in the middle must give the same LIDs when it begins again.
             if let (Ok(_), Some(path)) = (&plan, &guid2lid) {
                 lids::write(path, planner.remembered());
+            }
+            if plan.is_ok() && identity.becomes(SmState::Master) != SmState::Master {
+                info!("Entering MASTER state");
             }
             let wanted = plan.as_ref().ok().map(|plan| Arc::clone(&plan.wanted));
             planned = Some(plan);
@@ -206,9 +228,14 @@ impl Manager {
         options: &ManagerOptions,
         plan: impl FnOnce(&Subnet) -> Option<Arc<sa_sm::writing::Wanted>>,
     ) -> Result<Counts, SweepError> {
+        self.listen()?;
         let mut port = match self.port.take() {
             Some(port) => port,
             None => self.way.attach(limits(options).timeout)?,
+        };
+        let mut noted = Noted {
+            port: port.as_mut(),
+            identity: &self.identity,
         };
         let discovery = discovery::Options {
             m_key: options.m_key,
@@ -217,7 +244,7 @@ impl Manager {
         let before = core::mem::take(&mut self.swept);
         let mut sweep = Sweep::new(discovery, limits(options), self.transaction, before, plan);
         let mut watch = Watch::new(TOLD_EVERY, tell_progress);
-        let ended = run(&mut sweep, port.as_mut(), &self.stop, &mut watch);
+        let ended = run(&mut sweep, &mut noted, &self.stop, &mut watch);
         let counts = sweep.progress().counts;
         self.transaction = self
             .transaction
@@ -233,6 +260,19 @@ impl Manager {
             }
             End::Stopped => Err(SweepError::Stopped),
         }
+    }
+
+    /// Others are answered from now on, if they are not already.
+    fn listen(&mut self) -> Result<(), WayError> {
+        // It may have ended with its port, which was pulled out.
+        if self.responder.as_ref().is_some_and(Responder::is_there) {
+            return Ok(());
+        }
+        if let Some(port) = self.way.listen()? {
+            let responder = Responder::start(port, &self.identity, &self.stop);
+            self.responder = Some(responder.map_err(WayError::Thread)?);
+        }
+        Ok(())
     }
 }
 

@@ -10,19 +10,24 @@
 //! by one port, while which port is the first active one changes with the first sweep.
 //!
 //! Attached at the first sweep and again after it failed: a device may come later than the daemon.
+//!
+//! What others send to the SM comes by another way ([`Way::listen`]): a file of its own on umad, the SA's client on ibsim.
 
 use std::time::Duration;
 
 use sa_port::{ibsim, umad};
 use sa_source::SaTransport;
-use sm_port::{OverIbsim, OverUmad, SmpPort};
+use sm_port::{OverIbsim, OverRelay, OverUmad, SmpPort};
 use thiserror::Error;
 
 use crate::config::{Config, PortSection, Source};
 
 /// The first `[[port]]` that leads to the fabric: its queue pair 0.
-#[derive(Debug, Clone)]
-pub(super) struct Way(SaTransport);
+pub(super) struct Way {
+    transport: SaTransport,
+    /// What comes to the SA's client of ibsim, until somebody listens there.
+    relayed: Option<OverRelay>,
+}
 
 /// Errors of attaching, each with a next step.
 #[derive(Debug, Error)]
@@ -34,6 +39,9 @@ pub(in crate::server) enum WayError {
     /// The device.
     #[error("the SM's port: {0}")]
     Umad(#[from] umad::UmadError),
+    /// A thread.
+    #[error("the system has no thread for SMPs of others: {0}")]
+    Thread(std::io::Error),
     /// Rings lead to programs of this host.
     #[error("a ring leads to no fabric; add a [[port]] with transport = \"umad\"")]
     Ring,
@@ -64,17 +72,31 @@ pub(in crate::server) fn with_its_port(mut config: Config) -> Config {
 
 impl Way {
     /// None where this process is not the Subnet Manager.
-    pub(super) fn of(config: &Config) -> Option<Self> {
+    pub(super) fn of(config: &Config, relayed: Option<OverRelay>) -> Option<Self> {
         let mut ports = config.ports.iter();
         let first = ports.find_map(PortSection::way_to_fabric);
-        first
-            .filter(|_| config.fabric.source == Source::Sweep)
-            .map(Self)
+        let transport = first.filter(|_| config.fabric.source == Source::Sweep)?;
+        Some(Self { transport, relayed })
+    }
+
+    /// Where SMPs of others come in; none where nobody hands them on. Errors: [`WayError`], also where another SM is
+    /// on the device.
+    pub(super) fn listen(&mut self) -> Result<Option<Box<dyn SmpPort + Send>>, WayError> {
+        match &self.transport {
+            SaTransport::Umad { device, port } => {
+                let port = OverUmad::serving(device.as_deref(), *port)?;
+                Ok(Some(Box::new(port)))
+            }
+            SaTransport::Ibsim { .. } | SaTransport::Ring { .. } => {
+                let relayed = self.relayed.take();
+                Ok(relayed.map(|port| Box::new(port) as Box<_>))
+            }
+        }
     }
 
     /// Errors: [`WayError`].
     pub(super) fn attach(&self, repeats_after: Duration) -> Result<Box<dyn SmpPort>, WayError> {
-        match &self.0 {
+        match &self.transport {
             SaTransport::Ibsim { node, sockname } => {
                 // A plain client: requests to the node's queue pair 1 go to the worker of the same section.
                 let mut options = ibsim::Options::on(node);

@@ -1,0 +1,251 @@
+//! SMInfo: who the Subnet Managers of a subnet are, and what this one answers when it is asked.
+//!
+//! ```text
+//!  Get(SMInfo)          ──> GUID, SM_Key, ActCount, priority, state
+//!  Set(SMInfo), command ──> status 0x1c: no command of another SM is followed here
+//!  anything else        ──> no answer
+//! ```
+//!
+//! A request is answered from a value alone, so that nobody who asks waits for a sweep.
+//!
+//! Source: IBA vol. 1, 14.2.5.13 (layout), 14.4.1 (states), 14.2.4 (M_Key).
+
+use sa_wire::Guid;
+use sa_wire::mad::{BASE_VERSION, Status, method};
+use sa_wire::smp::{CLASS_VERSION, MGMT_CLASS_DIRECTED, MGMT_CLASS_LID, Smp, attribute};
+use zerocopy::byteorder::big_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// SMState, by its code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum SmState {
+    /// It was told to do nothing.
+    NotActive = 0,
+    /// It has not found out yet whether another is the master.
+    Discovering = 1,
+    /// Another is the master; this one looks whether that one still is.
+    Standby = 2,
+    /// It manages the subnet.
+    Master = 3,
+}
+
+/// What an SM says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SmInfo {
+    /// GUID of its port; none before its own node has answered.
+    pub guid: Option<Guid>,
+    /// `sm_key`; 0 where it is hidden.
+    pub sm_key: u64,
+    /// SMPs that it has sent.
+    pub act_count: u32,
+    /// 0 to 15: the highest is to be the master.
+    pub priority: u8,
+    /// What it is now.
+    pub state: SmState,
+}
+
+/// This SM, to answer as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Own {
+    /// What is told.
+    pub info: SmInfo,
+    /// M_Key of its port; 0 for none.
+    pub m_key: u64,
+    /// M_KeyProtectBits of its port.
+    pub protection: u8,
+}
+
+impl SmInfo {
+    /// As it lies in an SMP. `None` for a state that there is not.
+    pub fn parse(data: &[u8; 64]) -> Option<Self> {
+        let (layout, _) = Layout::read_from_prefix(data).ok()?;
+        let state = match layout.priority_and_state & 0xf {
+            0 => SmState::NotActive,
+            1 => SmState::Discovering,
+            2 => SmState::Standby,
+            3 => SmState::Master,
+            _ => return None,
+        };
+        Some(Self {
+            guid: Guid::new(layout.guid.get()).ok(),
+            sm_key: layout.sm_key.get(),
+            act_count: layout.act_count.get(),
+            priority: layout.priority_and_state >> 4,
+            state,
+        })
+    }
+
+    /// The attribute's 64 bytes.
+    pub fn data(&self) -> [u8; 64] {
+        let layout = Layout {
+            guid: self.guid.map_or(0, Guid::get).into(),
+            sm_key: self.sm_key.into(),
+            act_count: self.act_count.into(),
+            priority_and_state: (self.priority << 4) | self.state as u8,
+        };
+        let mut data = [0; 64];
+        if let Some(place) = data.first_chunk_mut::<SIZE>() {
+            *place = zerocopy::transmute!(layout);
+        }
+        data
+    }
+}
+
+/// The answer of this SM to an SMP that came to it; `None` where there is none: no request about SMInfo, or one that
+/// lacks the M_Key which it needs.
+pub fn answer(request: &[u8; 256], own: &Own) -> Option<[u8; 256]> {
+    let request = Smp::read_from_bytes(request).ok()?;
+    let header = &request.header;
+    let is_smp = [MGMT_CLASS_LID, MGMT_CLASS_DIRECTED].contains(&header.mgmt_class)
+        && header.base_version == BASE_VERSION
+        && header.class_version == CLASS_VERSION;
+    if !is_smp || header.attribute_id.get() != attribute::SM_INFO {
+        return None;
+    }
+    let has_key = own.m_key == 0 || request.m_key.get() == own.m_key;
+    let told = match header.method {
+        method::GET if has_key || own.protection < HIDDEN_BEHIND => own.info,
+        method::SET if has_key => own.info,
+        _ => return None,
+    };
+    // Level 0 lets everybody read the M_Key, so there is nothing to hide from who does not send it.
+    let sm_key = if has_key || own.protection == 0 {
+        told.sm_key
+    } else {
+        0
+    };
+    let status = match header.method {
+        method::SET => Status::INVALID_FIELD,
+        _ => Status::OK,
+    };
+    Some(returned(&request, SmInfo { sm_key, ..told }.data(), status))
+}
+
+/// The request as its answer: along the way that it came.
+fn returned(request: &Smp, data: [u8; 64], status: Status) -> [u8; 256] {
+    let mut answer = *request;
+    answer.header.method = method::GET_RESP;
+    let returning = if request.is_directed() {
+        Smp::RETURNING
+    } else {
+        0
+    };
+    answer.header.status = (status.0 | returning).into();
+    // Who answers shows no key.
+    answer.m_key = 0.into();
+    // The permissive LID at both ends, or the LIDs of a route that is directed in part only.
+    answer.directed_slid = request.directed_dlid;
+    answer.directed_dlid = request.directed_slid;
+    answer.data = data;
+    zerocopy::transmute!(answer)
+}
+
+/// SMInfo as it is in an SMP.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct Layout {
+    guid: U64,
+    sm_key: U64,
+    act_count: U32,
+    priority_and_state: u8,
+}
+
+/// From this M_KeyProtectBits on a Get without the M_Key gets no answer.
+const HIDDEN_BEHIND: u8 = 2;
+
+/// Of the attribute. Units: bytes.
+const SIZE: usize = 21;
+
+const _: () = assert!(size_of::<Layout>() == SIZE);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: u64 = 0x1234;
+
+    fn own(m_key: u64, protection: u8) -> Own {
+        let info = SmInfo {
+            guid: Guid::new(0x10_0001).ok(),
+            sm_key: 7,
+            act_count: 90,
+            priority: 5,
+            state: SmState::Master,
+        };
+        Own {
+            info,
+            m_key,
+            protection,
+        }
+    }
+
+    fn asked(method: u8, m_key: u64, own: &Own) -> Option<Smp> {
+        let mut request = Smp::directed(method, attribute::SM_INFO, 3, &[1, 2]).unwrap();
+        request.m_key = m_key.into();
+        request.header.class_specific = 0x0202.into();
+        let answer = answer(&zerocopy::transmute!(request), own)?;
+        Some(zerocopy::transmute!(answer))
+    }
+
+    #[test]
+    fn a_get_is_answered_the_way_it_came() {
+        let own = own(0, 0);
+        let answer = asked(method::GET, 0, &own).unwrap();
+        assert_eq!(SmInfo::parse(&answer.data), Some(own.info));
+        assert_eq!(answer.header.method, method::GET_RESP);
+        assert_eq!(answer.header.status.get(), Smp::RETURNING);
+        assert_eq!(answer.header.class_specific.get(), 0x0202);
+        assert_eq!(answer.header.transaction_id.get(), 3);
+        assert_eq!(answer.path(), Some(&[1, 2][..]));
+    }
+
+    #[test]
+    fn by_lid_there_is_no_direction() {
+        let mut request = Smp::directed(method::GET, attribute::SM_INFO, 3, &[]).unwrap();
+        request.header.mgmt_class = MGMT_CLASS_LID;
+        let answer = answer(&zerocopy::transmute!(request), &own(0, 0)).unwrap();
+        let answer: Smp = zerocopy::transmute!(answer);
+        assert_eq!(answer.header.status.get(), 0);
+    }
+
+    /// SM_Key shown, hidden, or no answer: by M_KeyProtectBits, for who lacks the M_Key and for who has it.
+    #[test]
+    fn the_m_key_decides_what_is_shown() {
+        let shown = |method, key, protection| {
+            let answer = asked(method, key, &own(KEY, protection))?;
+            Some(SmInfo::parse(&answer.data)?.sm_key)
+        };
+        let without = [0, 1, 2, 3].map(|protection| shown(method::GET, 0, protection));
+        assert_eq!(without, [Some(7), Some(0), None, None]);
+        let with = [0, 1, 2, 3].map(|protection| shown(method::GET, KEY, protection));
+        assert_eq!(with, [Some(7); 4]);
+        assert_eq!(shown(method::SET, 0, 0), None);
+    }
+
+    #[test]
+    fn no_command_is_followed() {
+        let answer = asked(method::SET, 0, &own(0, 0)).unwrap();
+        assert_eq!(answer.status(), Status::INVALID_FIELD);
+        assert_eq!(SmInfo::parse(&answer.data), Some(own(0, 0).info));
+    }
+
+    #[test]
+    fn what_is_no_question_about_sm_info_gets_no_answer() {
+        for method in [method::GET_RESP, method::TRAP, method::TRAP_REPRESS, 0] {
+            assert_eq!(asked(method, 0, &own(0, 0)), None, "{method:#x}");
+        }
+        let other = Smp::directed(method::GET, attribute::NODE_INFO, 3, &[]).unwrap();
+        assert_eq!(answer(&zerocopy::transmute!(other), &own(0, 0)), None);
+        let mut odd = Smp::directed(method::GET, attribute::SM_INFO, 3, &[]).unwrap();
+        odd.header.class_version = 2;
+        assert_eq!(answer(&zerocopy::transmute!(odd), &own(0, 0)), None);
+    }
+
+    #[test]
+    fn a_state_that_there_is_not_is_none() {
+        let mut data = own(0, 0).info.data();
+        data[20] = 0x54;
+        assert_eq!(SmInfo::parse(&data), None);
+    }
+}
