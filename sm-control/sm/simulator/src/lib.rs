@@ -25,6 +25,7 @@ mod device;
 mod faults;
 mod queue;
 mod sma;
+mod state;
 mod walk;
 
 use std::time::Duration;

@@ -17,6 +17,7 @@ pub mod attributes;
 mod finding;
 mod node;
 mod route;
+mod same;
 mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +37,7 @@ pub struct Subnet {
     by_guid: BTreeMap<Guid, NodeIx>,
     sm: Option<PortRef>,
     findings: BTreeSet<Finding>,
+    is_as_left: bool,
 }
 
 impl Subnet {
@@ -131,6 +133,16 @@ impl Subnet {
                 port.peer = None;
             }
         }
+    }
+
+    /// True where a sweep found it as the sweep before left it, and no node of it can have forgotten anything: what was
+    /// planned then would be planned again.
+    pub const fn is_as_left(&self) -> bool {
+        self.is_as_left
+    }
+
+    pub(crate) const fn set_as_left(&mut self, is_as_left: bool) {
+        self.is_as_left = is_as_left;
     }
 
     /// What is wrong with the subnet, kind by kind, each once.

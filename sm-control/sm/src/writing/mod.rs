@@ -12,8 +12,8 @@
 //! stay down until it is through, so no packet reaches its tables, and all others come up. A node that did not take a
 //! table that packets need (forwarding, SL to VL, P_Keys) keeps its links down too.
 //!
-//! A Set that is refused is a [`Finding`] and is not sent again while the value wanted stays the same ([`Memory`]); so is a
-//! field that a device does not keep.
+//! A Set that is refused is a [`Finding`], and is sent again less and less often while the value wanted stays the same
+//! ([`Memory`]). A field that a device does not keep is not sent again.
 //!
 //! Not here: the order of changed routes on links that are Active already (old and new tables mix until all are
 //! answered), and links that have to be bounced for another MTU.
@@ -64,7 +64,8 @@ struct Progress {
 
 impl Writing {
     /// All that differs. `memory` is that of the sweep before.
-    pub fn new(subnet: &Subnet, wanted: &Wanted, memory: Memory) -> Self {
+    pub fn new(subnet: &Subnet, wanted: &Wanted, mut memory: Memory) -> Self {
+        memory.next_sweep(subnet);
         let progress = |(node, _)| {
             let (stages, is_held) = difference::of_node(subnet, node, wanted, &memory);
             Progress {

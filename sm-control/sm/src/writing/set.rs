@@ -76,8 +76,9 @@ fn speeds(subnet: &Subnet, at: PortRef) -> u32 {
     }
 }
 
-/// What Sets of earlier sweeps left undone, so that they are not sent again until something changes: a device may
-/// refuse a value, or not keep a field.
+/// What Sets of earlier sweeps left undone, so that they are not sent again in each: a device may refuse a value, or
+/// not keep a field. What it does not keep is not tried again until something else is wanted or held; what it refused is
+/// tried again after 1, 2, 4 and so on up to [`MOST_WAIT`] sweeps, as it may have had a reason that is over.
 #[derive(Debug, Clone, Default)]
 pub struct Memory(BTreeMap<Key, Tried>);
 
@@ -89,14 +90,24 @@ struct Tried {
     sent: Data,
     /// What it held after that; `None`: it refused.
     held: Option<Data>,
+    /// Of a refusal: for how many sweeps it is left alone after it, and for how many from now.
+    wait: u32,
+    left: u32,
 }
+
+/// Sweeps for which a refused value is left alone, at most: ten minutes, where one comes each 10 s.
+const MOST_WAIT: u32 = 64;
 
 impl Memory {
     /// True where exactly this was sent before, and is what the device made of it.
     pub(super) fn is_in_vain(&self, key: &Key, sent: &Data, holds: Option<&Data>) -> bool {
         let tried = self.0.get(key);
         tried.is_some_and(|tried| {
-            tried.sent == *sent && tried.held.as_ref().is_none_or(|held| holds == Some(held))
+            let is_over = match &tried.held {
+                Some(held) => holds != Some(held),
+                None => tried.left == 0,
+            };
+            tried.sent == *sent && !is_over
         })
     }
 
@@ -107,7 +118,32 @@ impl Memory {
     }
 
     pub(super) fn note(&mut self, key: Key, sent: Data, held: Option<Data>) {
-        self.0.insert(key, Tried { sent, held });
+        let before = self.0.get(&key);
+        let again = before.filter(|it| it.sent == sent && it.held.is_none());
+        let wait = again.map_or(1, |it| (it.wait * 2).min(MOST_WAIT));
+        // The sweep of now is none of those that it waits for.
+        let left = wait + 1;
+        let tried = Tried {
+            sent,
+            held,
+            wait,
+            left,
+        };
+        self.0.insert(key, tried);
+    }
+
+    /// Another sweep begins, over these nodes.
+    pub(super) fn next_sweep(&mut self, subnet: &Subnet) {
+        self.0
+            .retain(|(node, ..), _| subnet.by_guid(*node).is_some());
+        for tried in self.0.values_mut() {
+            tried.left = tried.left.saturating_sub(1);
+        }
+    }
+
+    /// True where a node refused something, which is to be tried again some time.
+    pub fn has_refused(&self) -> bool {
+        self.0.values().any(|tried| tried.held.is_none())
     }
 
     pub(super) fn forget(&mut self, key: &Key) {

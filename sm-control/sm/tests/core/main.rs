@@ -11,6 +11,7 @@
 )]
 
 mod discovery;
+mod each;
 mod faults;
 mod golden;
 mod hostile;
@@ -19,4 +20,5 @@ mod limits;
 mod plan;
 mod reading;
 mod rig;
+mod same;
 mod sweep;

@@ -15,7 +15,7 @@ pub(crate) fn plan(subnet: &Subnet) -> Option<Arc<Wanted>> {
     let mut ends: Vec<PortRef> = subnet.end_ports().map(|(at, _)| at).collect();
     ends.sort_by_key(|at| (subnet.node(at.node).unwrap().guid(), at.port));
     let lids: BTreeMap<PortRef, u16> = ends.into_iter().zip(1..).collect();
-    let sm = lids[&subnet.sm().unwrap()];
+    let sm = *lids.get(&subnet.sm()?)?;
     for (node, found) in subnet.places() {
         for (port, it) in found.ports() {
             let at = PortRef { node, port };

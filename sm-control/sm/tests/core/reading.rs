@@ -40,7 +40,13 @@ fn gets_of_tables(wire: &[Smp]) -> usize {
 }
 
 /// One SMP to port 0 of a switch, and its answer.
-fn ask(simulator: &mut Simulator, sm: PortRef, subnet: &Subnet, switch: Guid, smp: Smp) -> Smp {
+pub(crate) fn ask(
+    simulator: &mut Simulator,
+    sm: PortRef,
+    subnet: &Subnet,
+    switch: Guid,
+    smp: Smp,
+) -> Smp {
     let node = subnet.by_guid(switch).unwrap();
     let route = subnet.route(PortRef { node, port: 0 }).unwrap();
     let attribute = smp.header.attribute_id.get();
@@ -59,7 +65,7 @@ fn multicast(method: u8, modifier: u32, data: [u8; 64]) -> Smp {
     smp
 }
 
-fn a_switch(subnet: &Subnet) -> Guid {
+pub(crate) fn a_switch(subnet: &Subnet) -> Guid {
     let switch = subnet.nodes().iter().find(|node| node.is_switch());
     switch.unwrap().guid()
 }

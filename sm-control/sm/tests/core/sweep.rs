@@ -1,5 +1,6 @@
 //! A whole sweep: what is wanted is there at the end, in an order that harms nobody, and once only.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use fabric_simulator::{Effect, Rule, Simulator};
@@ -8,6 +9,7 @@ use sa_sm::discovery::Options;
 use sa_sm::executor::{Counts, Limits};
 use sa_sm::model::{Finding, PortState, Subnet};
 use sa_sm::sweep::{Sweep, Swept};
+use sa_sm::writing::Wanted;
 use sa_wire::mad::{Status, method};
 use sa_wire::smp::{Smp, attribute};
 use sa_wire::{Guid, NodeType};
@@ -29,6 +31,15 @@ pub(crate) struct Ended {
 }
 
 pub(crate) fn sweep(simulator: &mut Simulator, sm: PortRef, before: Swept) -> Ended {
+    sweep_with(simulator, sm, before, plan)
+}
+
+pub(crate) fn sweep_with(
+    simulator: &mut Simulator,
+    sm: PortRef,
+    before: Swept,
+    plan: impl FnOnce(&Subnet) -> Option<Arc<Wanted>>,
+) -> Ended {
     let mut sweep = Sweep::new(Options::default(), Limits::default(), 7, before, plan);
     let (mut wire, mut now, mut last_active) = (Vec::new(), Duration::ZERO, Duration::ZERO);
     loop {

@@ -17,17 +17,17 @@ use crate::tables::held;
 use sm_recordings::{read, subnet};
 
 /// The first `posted` SMPs of a sweep. False where it has fewer.
-fn begin(simulator: &mut Simulator, sm: PortRef, planner: &mut Planner, posted: u64) -> bool {
-    let mut sweep = Sweep::new(
-        Options::default(),
-        Limits::default(),
-        1,
-        Swept::default(),
-        |found| {
-            let plan = planner.plan(found, None, Stamp::default()).unwrap();
-            Some(Arc::clone(&plan.wanted))
-        },
-    );
+pub(crate) fn begin(
+    simulator: &mut Simulator,
+    sm: PortRef,
+    planner: &mut Planner,
+    before: Swept,
+    posted: u64,
+) -> bool {
+    let mut sweep = Sweep::new(Options::default(), Limits::default(), 1, before, |found| {
+        let plan = planner.plan(found, None, Stamp::default()).unwrap();
+        Some(Arc::clone(&plan.wanted))
+    });
     let mut left = posted;
     loop {
         while let Some(bytes) = sweep.send(Duration::ZERO) {
@@ -70,7 +70,13 @@ fn wherever_a_sweep_is_cut_short_the_next_makes_of_it_what_one_does() {
         for posted in (1..once.sent).step_by(13) {
             let mut simulator = Simulator::new(&fabric, Timing::NONE);
             let mut planner = case.planner(folder.path());
-            assert!(begin(&mut simulator, sm, &mut planner, posted));
+            assert!(begin(
+                &mut simulator,
+                sm,
+                &mut planner,
+                Swept::default(),
+                posted
+            ));
             // LIDs are kept before any is written.
             let mut planner = case.planner_with(folder.path(), planner.remembered().clone());
             let needless = simulator.needless_sets();

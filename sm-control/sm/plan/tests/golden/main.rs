@@ -8,6 +8,7 @@
 )]
 
 mod cut_short;
+mod kill;
 mod refused;
 mod sweeps;
 mod tables;
