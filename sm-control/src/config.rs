@@ -51,7 +51,7 @@ pub use policy_section::PolicySection;
 pub use ports::{PortSection, RingSection};
 pub use problem::{ConfigError, ConfigProblem, Problem};
 pub use ranges::{NumberProblem, RANGES, Range};
-pub use sa::{AccessRule, OverloadSection, Role, SaSection};
+pub use sa::{AccessRule, OverloadSection, Role, RoleContradiction, SaSection};
 pub use sm::SmSection;
 pub use uring::IoUring;
 pub use workers::{Numa, WorkersSection};
@@ -288,9 +288,9 @@ impl Config {
         config
             .can_serve_locally()
             .map_err(|why| At::new(source, why))?;
-        config
-            .can_shadow()
-            .map_err(|why| At::new(document.place("sa", "role"), why))?;
+        let role = document.place("sa", "role");
+        config.can_keep().map_err(|why| At::new(role, why))?;
+        config.can_shadow().map_err(|why| At::new(role, why))?;
         Ok(config)
     }
 
@@ -484,7 +484,7 @@ mod tests {
         let section = "[sa]\naccess = \"strict\"\nrole = \"test\"\n[overload]\noldest_ms = 0\n\
                        gets_per_lid = 0\nbusy_reply = true\n";
         let config = Config::parse(&format!("{section}{MINIMAL}")).unwrap();
-        assert_eq!(config.sa.role, Role::Test);
+        assert_eq!(config.role(), Role::Test);
         assert_eq!(Access::from(config.sa.access), Access::Strict);
         let limits = config.overload.limits();
         assert!(limits.oldest.is_none() && limits.gets.is_none() && limits.busy_reply);

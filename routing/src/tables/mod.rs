@@ -36,7 +36,9 @@ mod survivors;
 pub use self::changed::{ChangedEntries, changed_entries};
 pub use self::facts::{EngineFacts, PathSlRule};
 pub use self::lft::{Lft, NO_PATH};
-pub use self::multicast::{Branch, MulticastRoute, MulticastTable, MulticastTree, PortSet};
+pub use self::multicast::{
+    Branch, GroupTrees, MulticastRoute, MulticastTable, MulticastTree, PortSet,
+};
 pub use self::path_sl_table::PathSlTable;
 pub(crate) use self::routes::Origin;
 pub use self::routes::{Qos, Routes};

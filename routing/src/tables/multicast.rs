@@ -2,16 +2,20 @@
 //!
 //! A switch holds a set of ports for each MLID and copies a packet to all of them but the one it
 //! came in by. So a group's ports have to form a tree: with one port too many, copies run round for
-//! ever. Engines make one spanning tree ([`MulticastTree`]); a group gets the part of it that its
-//! members hang on ([`MulticastTable`]).
+//! ever. Engines of a torus make one spanning tree ([`MulticastTree`]); a group gets the part of it that its
+//! members hang on ([`MulticastTable`]). With any other engine each group has a tree of its own, by shortest
+//! paths ([`GroupTrees`]).
 //!
 //! Proofs ask for less than that: [`MulticastRoute`] is a group's ports and SL, as they may also
 //! come from a dump of OpenSM's, where nothing says that they form a tree.
 
+mod groups;
+mod shortest;
 mod tree;
 
 use sa_wire::{Mlid, Sl};
 
+pub use self::groups::GroupTrees;
 pub use self::tree::{Branch, MulticastTree};
 use crate::topology::{EndPortIx, SwitchIx};
 

@@ -31,6 +31,8 @@ use crate::prefix_routes::PrefixRoute;
 pub struct OffSubnet {
     /// LIDs of the groups. Shape: as [`Partitions::multicast_groups`].
     pub mlids: Vec<Mlid>,
+    /// How many MLIDs every switch has room for, where switches were asked.
+    pub multicast_cap: Option<u16>,
     /// Where other subnets are reached, the first that fits. Shape: the order of the file.
     pub prefix_routes: Vec<PrefixRoute>,
     /// Ports of routers that the SM sends through. Shape: in the order of port GUIDs.

@@ -72,6 +72,26 @@ enum Phase {
     Refused(Box<Subnet>),
 }
 
+/// A plan that is never asked for, as [`Sweep::of_tables`] has what it writes.
+pub type NoPlan = fn(&Subnet) -> Option<Arc<Wanted>>;
+
+impl Sweep<NoPlan> {
+    /// Writes what `wanted` has into a subnet that was found before: nothing is looked for, and no link comes up.
+    /// For tables that change without the subnet.
+    pub fn of_tables(limits: Limits, transaction: u32, before: Swept, wanted: &Wanted) -> Self {
+        // Nothing is read first: what is not known is written.
+        let Swept { subnet, memory } = before;
+        let writing = Writing::without_links(&subnet, wanted, memory);
+        Self {
+            executor: Executor::new(limits, transaction),
+            phase: Phase::Writing(Box::new((writing, subnet))),
+            plan: None,
+            before: Swept::default(),
+            has_news: false,
+        }
+    }
+}
+
 impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
     /// Begins. `before` is what the sweep before left, or [`Swept::default`].
     pub fn new(

@@ -123,7 +123,7 @@ pub(super) const fn shadow_pairs() -> NonZeroU32 {
 impl Config {
     /// The SA that a shadow compares with; none in another role.
     pub fn shadowed(&self) -> Option<SaSource> {
-        if self.sa.role != Role::Shadow {
+        if self.role() != Role::Shadow {
             return None;
         }
         let transport = self.ports.iter().find_map(PortSection::way_to_fabric)?;
@@ -133,7 +133,7 @@ impl Config {
     /// A shadow needs an SA to ask, and an SA that answers in its place. Errors:
     /// [`ShadowContradiction`].
     pub(super) fn can_shadow(&self) -> Result<(), ShadowContradiction> {
-        if self.sa.role != Role::Shadow {
+        if self.role() != Role::Shadow {
             return Ok(());
         }
         if self.opensm.is_some() {

@@ -16,7 +16,9 @@ use sa_fabric::intake::ReadError;
 use sa_text::{Location, Position};
 use thiserror::Error;
 
-use super::{LocalContradiction, NumberProblem, ShadowContradiction, SourceContradiction};
+use super::{
+    LocalContradiction, NumberProblem, RoleContradiction, ShadowContradiction, SourceContradiction,
+};
 
 /// A configuration that cannot be used.
 #[derive(Debug, Error)]
@@ -67,6 +69,9 @@ pub enum Problem {
     /// `[local_service]` would be without effect, or answer from nothing.
     #[error(transparent)]
     LocalService(#[from] LocalContradiction),
+    /// What clients set would be nobody's, or kept twice.
+    #[error(transparent)]
+    Role(#[from] RoleContradiction),
     /// A shadow would have nobody to compare with.
     #[error(transparent)]
     Shadow(#[from] ShadowContradiction),

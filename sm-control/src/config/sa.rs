@@ -6,7 +6,7 @@
 //!
 //! ```toml
 //! [sa]
-//! role = "reader"                # "test", "shadow"
+//! role = "reader"                # "test", "shadow"; "full" with [fabric] source = "sweep"
 //! access = "opensm"              # "strict"
 //!
 //! [overload]                     # all with their defaults; 0 switches a limit off
@@ -24,16 +24,16 @@ use std::time::Duration;
 use sa_answer::access::Access;
 use sa_fastpath::overload::{Limits, Share};
 use serde::Deserialize;
+use thiserror::Error;
 
-use super::operating;
+use super::{Config, Source, operating};
 
 /// `[sa]`: what this SA is in its subnet.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SaSection {
-    /// Whose the state is that clients set.
-    #[serde(default)]
-    pub role: Role,
+    /// Whose the state is that clients set; absent: what follows from the source ([`Config::role`]).
+    pub role: Option<Role>,
     /// Who may ask for what.
     #[serde(default)]
     pub access: AccessRule,
@@ -45,7 +45,7 @@ pub struct SaSection {
 impl Default for SaSection {
     fn default() -> Self {
         Self {
-            role: Role::default(),
+            role: None,
             access: AccessRule::default(),
             shadow_pairs_per_minute: operating::shadow_pairs(),
         }
@@ -74,18 +74,76 @@ impl From<AccessRule> for Access {
 
 /// Whose the state is that clients set: memberships of multicast groups, services, subscriptions,
 /// alias GUIDs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Another SM's. Requests for it are refused.
-    #[default]
     Reader,
+    /// This SA's, which is that of the Subnet Manager of this process: switches are programmed for
+    /// groups that are joined.
+    Full,
     /// This SA's, for tests of clients: joins are granted, though nothing programs multicast
     /// forwarding tables.
     Test,
     /// As a reader, but it answers nobody: it asks the SA that does, through the first `[[port]]`,
     /// and compares.
     Shadow,
+}
+
+/// Who keeps what clients set, and who programs switches for groups:
+///
+/// | role | keeps | programs | source |
+/// |---|---|---|---|
+/// | reader | another SM | that SM | any but sweep |
+/// | full | this SA | the Subnet Manager of this process | sweep |
+/// | test | this SA | nobody | any but sweep |
+/// | shadow | another SM | that SM | any but sweep |
+impl Role {
+    /// True where this SA keeps what clients set.
+    pub const fn keeps(self) -> bool {
+        matches!(self, Self::Full | Self::Test)
+    }
+}
+
+impl Config {
+    /// What this SA is in its subnet: where this process is the Subnet Manager there is nobody else to keep what clients
+    /// set, and elsewhere another SM does.
+    pub fn role(&self) -> Role {
+        let by_source = match self.fabric.source {
+            Source::Sweep => Role::Full,
+            _ => Role::Reader,
+        };
+        self.sa.role.unwrap_or(by_source)
+    }
+
+    /// One keeper of what clients set for each subnet. Errors: [`RoleContradiction`].
+    pub(super) fn can_keep(&self) -> Result<(), RoleContradiction> {
+        let is_manager = self.fabric.source == Source::Sweep;
+        match (self.role(), is_manager) {
+            (Role::Full, true) => Ok(()),
+            (Role::Full, false) => Err(RoleContradiction::NoManager),
+            // A shadow too: the SA that it would ask is this one.
+            (_, true) => Err(RoleContradiction::Manager),
+            (_, false) => Ok(()),
+        }
+    }
+}
+
+/// A role that would leave what clients set to nobody, or to two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RoleContradiction {
+    /// Another SM programs the switches.
+    #[error(
+        "role = \"full\" is that of the Subnet Manager's own SA, which takes [fabric] source = \"sweep\": remove the key"
+    )]
+    NoManager,
+    /// There is no other SM that could keep it.
+    #[error(
+        "with [fabric] source = \"sweep\" this process is the Subnet Manager, and what clients set is its own: remove the \
+         key, or write role = \"full\""
+    )]
+    Manager,
 }
 
 /// `[overload]`: what is given up first. Every limit can be switched off by 0.
@@ -153,4 +211,37 @@ impl OverloadSection {
 /// 0 is "no limit" in the file, and none here.
 fn milliseconds(number: u32) -> Option<Duration> {
     (number != 0).then(|| Duration::from_millis(number.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(source: &str, role: &str) -> Result<Role, String> {
+        let path = if source == "files" {
+            "path = \"net\"\n"
+        } else {
+            ""
+        };
+        let port = "[[port]]\ntransport = \"ibsim\"\nnode = \"H1\"\n";
+        let text = format!("[fabric]\nsource = \"{source}\"\n{path}{port}{role}");
+        let config = Config::parse(&text).map_err(|problem| problem.to_string())?;
+        Ok(config.role())
+    }
+
+    #[test]
+    fn the_role_follows_from_the_source() {
+        let of = |role: &str| format!("[sa]\nrole = \"{role}\"\n");
+        assert_eq!(config("sweep", ""), Ok(Role::Full));
+        assert_eq!(config("sweep", &of("full")), Ok(Role::Full));
+        assert_eq!(config("files", ""), Ok(Role::Reader));
+        assert_eq!(config("files", &of("test")), Ok(Role::Test));
+        for role in ["reader", "test", "shadow"] {
+            let why = config("sweep", &of(role)).unwrap_err();
+            assert!(why.contains("this process is the Subnet Manager"), "{why}");
+        }
+        let why = config("files", &of("full")).unwrap_err();
+        assert!(why.contains("source = \"sweep\""), "{why}");
+        assert!(Role::Full.keeps() && Role::Test.keeps() && !Role::Reader.keeps());
+    }
 }

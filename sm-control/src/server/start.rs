@@ -42,7 +42,7 @@ use super::reload::reading::{InService, Readings};
 use super::reload::{Loader, Outlets, Sm, Teller};
 use super::services::{Services, Watchdog};
 use super::slow_lane::{OpenSmProxy, Rules, SlowLane, StateStore, Supply};
-use super::state::{AliasesOfClients, StateInService};
+use super::state::{AliasesOfClients, GroupsOfClients, StateInService};
 use super::state_directory::EarlierRun;
 use super::subnet_manager::Manager;
 use super::{JOURNAL_FILE, ServerError, local_service, shadow, slow_lane};
@@ -71,6 +71,8 @@ struct Shared {
     state: Arc<StateInService>,
     /// Written by the slow lane, read by the loader.
     aliases: Arc<AliasesOfClients>,
+    /// Likewise.
+    groups: Arc<GroupsOfClients>,
     /// When what is in service was read.
     readings: Readings,
     /// Of the slow lane, for the watchdog.
@@ -137,6 +139,7 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         state: shared.state,
         readings: shared.readings,
         aliases: shared.aliases,
+        groups: shared.groups,
         rings: Arc::clone(&rings),
         state_directory,
     };
@@ -186,7 +189,7 @@ fn attach_all(
     let served = config
         .ports
         .iter()
-        .filter(|_| config.sa.role != Role::Shadow);
+        .filter(|_| config.role() != Role::Shadow);
     // In the order of the sections: cores are handed out in it, and the slow lane knows ports by
     // their places.
     for (number, section) in served.enumerate() {
@@ -253,7 +256,7 @@ fn worker_setup(
         stop: Arc::clone(&shared.stop),
         access: config.sa.access.into(),
         limits: config.overload.limits(),
-        role: config.sa.role,
+        role: config.role(),
         gate: beside.and_then(|beside| beside.gate_of(section)),
         lender: beside.and_then(|beside| beside.lender_of(section, stats)),
         muted: shared.doubts.muted(),
@@ -280,8 +283,13 @@ fn start_slow_lane(
     reader: Reader,
     shared: &Shared,
 ) -> Result<JoinHandle<()>, ServerError> {
-    let state_store =
-        database(config)?.map(|database| StateStore::new(database, Arc::clone(&shared.aliases)));
+    let state_store = database(config)?.map(|database| {
+        let (aliases, groups) = (Arc::clone(&shared.aliases), Arc::clone(&shared.groups));
+        if database.has_clients() {
+            groups.restored();
+        }
+        StateStore::new(database, aliases, groups)
+    });
     let supply = Supply {
         punted,
         reader,
@@ -299,13 +307,15 @@ fn start_slow_lane(
 fn database(config: &Config) -> Result<Option<SaDatabase>, JournalError> {
     // In every other role another SM keeps what clients set; two keepers would grant the same MLID
     // twice.
-    if config.sa.role != Role::Test {
+    if !config.role().keeps() {
         return Ok(None);
     }
-    warn!(
-        "role = \"test\": joins to multicast groups are granted, but no switch is programmed for \
-         them; not for production"
-    );
+    if config.role() == Role::Test {
+        warn!(
+            "role = \"test\": joins to multicast groups are granted, but no switch is programmed for \
+             them; not for production"
+        );
+    }
     let directory = config.state.directory.as_ref();
     // In the directory that is locked already, so no other daemon writes the same journal.
     let path = directory.map(|directory| directory.join(JOURNAL_FILE));
@@ -326,7 +336,7 @@ fn teller(
     shared: &Shared,
     smps: Option<OverRelay>,
 ) -> Teller<SaReader, Box<Manager>> {
-    if let Some(manager) = Manager::of(config, &shared.stop, smps) {
+    if let Some(manager) = Manager::of(config, (&shared.stop, &shared.groups), smps) {
         return Teller::Sweep(Box::new(manager));
     }
     live_source(config, shared.beside.as_deref()).map_or(Teller::Nobody, Teller::Sa)

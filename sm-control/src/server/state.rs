@@ -11,10 +11,13 @@
 //!  a reader afterwards, with snapshot 8: (8, parts)
 //! ```
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use crossbeam_channel::{Receiver, Sender, bounded};
 use sa_compiler::state::FabricState;
+use sa_service::sa_db::Memberships;
 use sa_snapshot::EpochId;
 use sa_wire::Guid;
 
@@ -37,3 +40,56 @@ pub(super) fn state_of(newest: &StateInService, epoch: EpochId) -> Option<Arc<St
 
 /// Alias GUIDs that clients have set, each with the GUID of its port. Shape: ascending.
 pub(super) type AliasesOfClients = ArcSwap<Vec<(Guid, Guid)>>;
+
+/// Who is in which multicast group, for whoever programs switches. The slow lane tells, the thread that loads follows.
+pub(super) struct GroupsOfClients {
+    members: ArcSwapOption<Memberships>,
+    /// An earlier process has left what clients set.
+    are_restored: AtomicBool,
+    tell: Sender<()>,
+    told: Receiver<()>,
+}
+
+/// Nothing is known, and nobody was told.
+impl Default for GroupsOfClients {
+    fn default() -> Self {
+        // One that waits stands for all that changed meanwhile.
+        let (tell, told) = bounded(1);
+        Self {
+            members: ArcSwapOption::empty(),
+            are_restored: AtomicBool::new(false),
+            tell,
+            told,
+        }
+    }
+}
+
+impl GroupsOfClients {
+    /// They are these now. Never waits.
+    pub(super) fn set(&self, members: Arc<Memberships>) {
+        self.members.store(Some(members));
+        // Full: whoever follows has not looked yet, and will find these.
+        let _ = self.tell.try_send(());
+    }
+
+    /// What clients had set in an earlier process is here again, so nobody has to be asked for it.
+    pub(super) fn restored(&self) {
+        // Relaxed: set before any other thread has this.
+        self.are_restored.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`Self::restored`] was said.
+    pub(super) fn are_restored(&self) -> bool {
+        self.are_restored.load(Ordering::Relaxed)
+    }
+
+    /// None until they are known: those of `partitions.conf` come with the first snapshot.
+    pub(super) fn now(&self) -> Option<Arc<Memberships>> {
+        self.members.load_full()
+    }
+
+    /// Where changes are told.
+    pub(super) fn changes(&self) -> Receiver<()> {
+        self.told.clone()
+    }
+}

@@ -166,7 +166,7 @@ pub(super) fn all(config: &Config) -> Result<Vec<String>, StartProblem> {
     let served = config
         .ports
         .iter()
-        .filter(|_| config.sa.role != Role::Shadow);
+        .filter(|_| config.role() != Role::Shadow);
     for (number, section) in served.enumerate() {
         let socket = match section {
             PortSection::Ring(ring) => Some(ring.path.clone()),

@@ -2,6 +2,7 @@
 //! clients do to it.
 
 mod events;
+mod groups;
 mod limits;
 mod local_service;
 mod operate;

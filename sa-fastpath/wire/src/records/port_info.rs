@@ -111,6 +111,8 @@ impl PortInfoRecord {
     pub const EXTENDED_SPEEDS: u32 = 1 << 14;
     /// CapabilityMask, of port 0 of a switch: MulticastFDBTop ends its multicast tables.
     pub const MULTICAST_FDB_TOP: u32 = 1 << 30;
+    /// CapabilityMask: clients of the port can be asked to register again.
+    pub const CLIENT_REREGISTRATION: u32 = 1 << 25;
     /// LinkSpeedActive, -Enabled and -Supported: 10 Gb/s.
     pub const QDR: u8 = 4;
 }

@@ -158,6 +158,13 @@ impl SaFabric {
         switches.get(place.ok()?)
     }
 
+    /// How many MLIDs every switch has room for: the least MulticastFDBCap, of those that forward multicast at all.
+    pub fn multicast_cap(&self) -> Option<u16> {
+        let switches = self.records.switches.iter();
+        let caps = switches.map(|switch| switch.multicast_cap.get());
+        caps.filter(|cap| *cap > 0).min()
+    }
+
     /// The P_Key table of an end port, each key in its place. None where the SA does not show it.
     ///
     /// Holes are 0, which is no P_Key: the index of a key in the table is what packets are checked

@@ -225,6 +225,11 @@ impl Journal {
         these.map(|((_, key), value)| (key.as_slice(), value.as_slice()))
     }
 
+    /// Nothing is kept.
+    pub fn is_empty(&self) -> bool {
+        self.live.is_empty()
+    }
+
     /// How often something changed since it was opened.
     pub const fn changes(&self) -> u64 {
         self.changes

@@ -40,6 +40,7 @@ mod services;
 mod subscriptions;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sa_answer::access::Access;
@@ -58,6 +59,7 @@ use sa_answer::whole::is_request;
 use sa_compiler::state::FabricState;
 
 pub use self::event::{Event, Report};
+pub use self::groups::Memberships;
 pub use self::journal::{Journal, JournalError};
 
 /// A moment, by the two clocks that count. Given by the caller, so that tests of leases take no
@@ -272,6 +274,17 @@ impl SaDatabase {
         self.groups.fabric_changed(parts, &mut effects);
         self.subscriptions.fabric_changed(parts, &mut effects);
         self.aliases.fabric_changed(parts, &mut effects);
+    }
+
+    /// True where clients have set something that is still there: right after [`Self::open`], what an earlier process kept.
+    pub fn has_clients(&self) -> bool {
+        !self.journal.is_empty()
+    }
+
+    /// Who is in which multicast group, by MLID; the same value as before where nothing changed. For whoever programs
+    /// switches; complete after the first [`Self::fabric_changed`].
+    pub fn memberships(&mut self) -> Arc<Memberships> {
+        self.groups.memberships()
     }
 
     /// Alias GUIDs that clients have set, each with the GUID of its port, ascending.

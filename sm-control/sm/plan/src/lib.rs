@@ -13,10 +13,14 @@
 //!
 //! Reads the files that [`Inputs`] names, and nothing else; no clock, no port.
 //!
-//! Not here yet: multicast tables of groups with members, alias GUIDs, the order in which changed routes are written.
+//! Multicast tables follow who is in which group ([`Multicast`]); who joins between two sweeps needs no plan.
+//!
+//! Not here yet: alias GUIDs, the order in which changed routes are written.
 
 #![forbid(unsafe_code)]
 
+mod clients;
+mod groups;
 mod places;
 mod records;
 mod unheld;
@@ -38,8 +42,10 @@ use sa_sm::writing::Wanted;
 use sa_wire::{Guid, Lid, Pkey};
 use thiserror::Error;
 
+use self::clients::Clients;
 use self::wanted::Plan;
 
+pub use self::groups::{Memberships, Multicast};
 pub use self::unheld::Unheld;
 
 /// Why there is no plan. What the subnet holds stays.
@@ -91,6 +97,9 @@ pub struct Planner {
     remembered: Remembered,
     /// P_Key indices, by port GUID.
     places: BTreeMap<Guid, Places>,
+    /// Who is in which group; none while nobody knows, and multicast tables stay as they are.
+    groups: Option<Arc<Memberships>>,
+    clients: Clients,
 }
 
 /// What the subnet should hold, and what answers by it.
@@ -120,6 +129,8 @@ impl Planner {
             manager,
             remembered,
             places: BTreeMap::new(),
+            groups: None,
+            clients: Clients::default(),
         }
     }
 
@@ -128,8 +139,30 @@ impl Planner {
     pub fn with_inputs(self, inputs: Inputs, manager: ManagerOptions) -> Self {
         Self {
             places: self.places,
+            groups: self.groups,
+            clients: self.clients,
             ..Self::new(inputs, manager, self.remembered)
         }
+    }
+
+    /// The same with these members of groups; none: nobody knows them, and multicast tables stay as they are.
+    #[must_use]
+    pub fn with_groups(self, groups: Option<Arc<Memberships>>) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// The same where what clients had set in an earlier process is still there: they are not all asked to register again.
+    #[must_use]
+    pub fn with_restored_clients(self, are_restored: bool) -> Self {
+        Self {
+            clients: self.clients.restored(are_restored),
+            ..self
+        }
+    }
+
+    /// A sweep by this planner's last plan is over, and left this.
+    pub fn swept(&mut self, after: &Subnet) {
+        self.clients.learn(after);
     }
 
     /// LIDs of ports, those that are away too: what `guid2lid` should hold.
@@ -156,7 +189,8 @@ impl Planner {
             sm_lid,
         };
         // Twice: the compiler takes ports with MTU, VLs and LIDs that they will have, and says what SL leads to the SM.
-        let mut plan = Plan::new(found, &lids, common);
+        let clients = &self.clients;
+        let mut plan = Plan::new(found, &lids, common, clients);
         let records = records::of(found, plan.wanted(), &lids);
         let swept = SaFabric::without_tables(records, "the subnet".to_owned())
             .map_err(PlanError::Incomplete)?;
@@ -170,6 +204,14 @@ impl Planner {
         let mut places = self.places.clone();
         plan.route(&compiled.parts);
         plan.keys(&compiled.parts, &mut places);
+        match &self.groups {
+            // The second round comes when this is held: see `Multicast`.
+            Some(groups) if !options.disable_multicast => {
+                let multicast = Multicast::new(found, &compiled.parts, groups);
+                plan.multicast(multicast.first(found));
+            }
+            _ => plan.leave_multicast(),
+        }
         let lid_findings = lids.findings.iter().cloned().map(PlanFinding::Lid);
         let (wanted, findings) = plan.finish();
         (self.remembered, self.places) = (remembered, places);

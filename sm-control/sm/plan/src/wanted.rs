@@ -9,6 +9,7 @@
 //! | LinearForwardingTable | routes |
 //! | SLtoVLMappingTable | set-up scope of the policy, engine, options: the first that has one |
 //! | VLArbitrationTable | set-up scope of the policy, options |
+//! | MulticastForwardingTable | members of groups, trees of the engine or of shortest paths |
 //! | P_KeyTable of end ports | partitions, with keys at the indices that they had |
 //! | P_KeyTable of switch ports before them | the same keys without holes |
 //!
@@ -33,6 +34,7 @@ use sa_sm::writing::Wanted;
 use sa_wire::{Guid, SlToVl};
 
 use crate::PlanFinding;
+use crate::clients::Clients;
 use crate::places::Index;
 
 /// A plan that is being made.
@@ -40,17 +42,24 @@ pub(crate) struct Plan<'a> {
     found: &'a Subnet,
     lids: &'a lids::Plan,
     common: Common<'a>,
+    clients: &'a Clients,
     wanted: Wanted,
     findings: Vec<PlanFinding>,
 }
 
 impl<'a> Plan<'a> {
     /// What does not depend on routes: ports and switches with their LIDs.
-    pub(crate) fn new(found: &'a Subnet, lids: &'a lids::Plan, common: Common<'a>) -> Self {
+    pub(crate) fn new(
+        found: &'a Subnet,
+        lids: &'a lids::Plan,
+        common: Common<'a>,
+        clients: &'a Clients,
+    ) -> Self {
         let mut plan = Self {
             found,
             lids,
             common,
+            clients,
             wanted: Wanted::default(),
             findings: Vec::new(),
         };
@@ -79,14 +88,33 @@ impl<'a> Plan<'a> {
     fn port(&mut self, at: PortRef, decided: Decided) {
         let decided = Decided {
             lids: self.lids.ports.get(&at).copied(),
+            registers_again: self.registers_again(at),
             ..decided
         };
         let info = port_info::wanted(self.found, at, &decided, self.common);
         self.wanted.ports.extend(info.map(|info| (at, info)));
     }
 
+    fn registers_again(&self, at: PortRef) -> bool {
+        let port = self.found.port(at);
+        let is_asked = |port| self.clients.asks(port, self.common.sm_lid);
+        !self.common.manager.no_clients_rereg && port.is_some_and(is_asked)
+    }
+
     fn set(&mut self, node: NodeIx, blocks: impl IntoIterator<Item = (Block, Data)>) {
         self.wanted.tables.entry(node).or_default().extend(blocks);
+    }
+
+    /// Nobody knows who is in which group: multicast tables stay.
+    pub(crate) const fn leave_multicast(&mut self) {
+        self.wanted.leaves_multicast = true;
+    }
+
+    /// Multicast tables.
+    pub(crate) fn multicast(&mut self, tables: BTreeMap<NodeIx, BTreeMap<Block, Data>>) {
+        for (node, blocks) in tables {
+            self.set(node, blocks);
+        }
     }
 
     /// Forwarding tables, SLs to the SM, SL2VL and VL arbitration.

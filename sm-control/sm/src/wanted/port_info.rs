@@ -40,6 +40,8 @@ pub struct Decided {
     pub sm_sl: Option<Sl>,
     /// VLHighLimit; none where QoS is off: it stays.
     pub high_limit: Option<u8>,
+    /// ClientReregister, of end ports.
+    pub registers_again: bool,
 }
 
 /// The PortInfo that a port should have. `None`: its own was not read, or it is an external port without link.
@@ -127,7 +129,9 @@ fn end_port(info: &mut PortInfoRecord, decided: &Decided, common: Common<'_>) {
     let sl = decided.sm_sl.unwrap_or(options.sm_sl);
     info.neighbor_mtu_and_sm_sl = (info.neighbor_mtu_and_sm_sl & 0xf0) | sl.get();
     // Five bits: a longer time than they hold is the longest that they do.
-    info.subnet_timeout = (info.subnet_timeout & 0x60) | options.subnet_timeout.min(31);
+    info.subnet_timeout = (info.subnet_timeout & 0x60)
+        | options.subnet_timeout.min(31)
+        | (u8::from(decided.registers_again) << 7);
 }
 
 /// It has no link: MTU and VLs are its own.

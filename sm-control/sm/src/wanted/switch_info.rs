@@ -1,7 +1,9 @@
 //! SwitchInfo: how far forwarding tables reach, and how long packets live in a switch.
 
-use sa_wire::Lid;
-use sa_wire::records::SwitchInfoRecord;
+use sa_wire::records::{PortInfoRecord, SwitchInfoRecord};
+use sa_wire::{Lid, Mlid};
+
+use crate::model::Node;
 
 /// The SwitchInfo that a switch should have. `top`: the largest LID in use; none where nobody has one, which leaves it
 /// as it is. `life_time`: `packet_life_time`, of which five bits count.
@@ -14,6 +16,25 @@ pub fn wanted(read: &SwitchInfoRecord, top: Option<Lid>, life_time: u8) -> Switc
             | (read.life_time_and_change & OPTIMISED),
         ..*read
     }
+}
+
+/// The SwitchInfo of a switch that has MulticastFDBTop, which bounds the MLIDs that it looks at; none of any other. `top`: the
+/// last MLID in use; none without any, which a switch that was never told is not told either.
+pub fn with_multicast_top(node: &Node, top: Option<Mlid>) -> Option<SwitchInfoRecord> {
+    let info = node.switch_info?;
+    let mask = node.port(0)?.info?.capability_mask.get();
+    if mask & PortInfoRecord::MULTICAST_FDB_TOP == 0 {
+        return None;
+    }
+    // What was never written needs no word that there is nothing.
+    let none = match info.multicast_top.get() {
+        0 => 0,
+        _ => NO_MLID,
+    };
+    Some(SwitchInfoRecord {
+        multicast_top: top.map_or(none, Mlid::get).into(),
+        ..info
+    })
 }
 
 /// The same switch with PortStateChange taken back: the bit is written as 1 for that. To be written after its ports were
@@ -39,4 +60,6 @@ pub const fn takes_one_sl2vl_for_many(read: &SwitchInfoRecord) -> bool {
 const PORT_STATE_CHANGE: u8 = 1 << 2;
 /// OptimizedSLtoVLMappingProgramming.
 const OPTIMISED: u8 = 3;
+/// MulticastFDBTop of a switch that is to forward none: below the first MLID.
+const NO_MLID: u16 = 0xbfff;
 const MOST_LIFE_TIME: u8 = 31;

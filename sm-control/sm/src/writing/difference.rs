@@ -7,7 +7,7 @@ use sa_wire::records::SwitchInfoRecord;
 use sa_wire::smp::attribute;
 
 use super::set::{Key, Kind, Memory, Set};
-use super::wanted::{STATE_CHANGE, Wanted, settable, without_change};
+use super::wanted::{STATE_CHANGE, Wanted, settable, without_change, without_order};
 use crate::model::attributes::{Data, port_info_data, switch_info_data};
 use crate::model::{Block, Node, Port, PortState, Subnet};
 
@@ -53,10 +53,12 @@ pub(super) fn of_node(
     for (at, info) in ports.filter(|(at, _)| !is_down(at)) {
         let data = port_info_data(&settable(info));
         let holds = found.port(at.port).and_then(|port| port.info);
-        let holds = holds.map(|info| port_info_data(&settable(&info)));
+        let holds = holds.map(|info| port_info_data(&without_order(&settable(&info))));
         let key = key(found, at.port, attribute::PORT_INFO, u32::from(at.port));
-        if holds.is_none() || holds == Some(data) || memory.is_in_vain(&key, &data, holds.as_ref())
-        {
+        // An order to register again is carried out anew, whatever came of the one before.
+        let is_order = without_order(info) != *info;
+        let is_in_vain = !is_order && memory.is_in_vain(&key, &data, holds.as_ref());
+        if holds.is_none() || holds == Some(data) || is_in_vain {
             continue;
         }
         let holds_key = found.end_port(at.port) == at.port;
@@ -81,7 +83,8 @@ fn stale(
     let tables = wanted.tables.get(&node);
     let is_wanted = move |block: &Block| tables.is_some_and(|it| it.contains_key(block));
     let held = found.tables.multicast();
-    let stale = held.filter(move |(block, _)| !is_wanted(block));
+    let leaves = wanted.leaves_multicast;
+    let stale = held.filter(move |(block, _)| !leaves && !is_wanted(block));
     let stale = stale.filter(|(block, held)| {
         let key = key(found, 0, block.attribute, block.modifier);
         !memory.is_in_vain(&key, &EMPTY, Some(held))

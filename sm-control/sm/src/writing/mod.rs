@@ -94,6 +94,14 @@ impl Writing {
         writing
     }
 
+    /// The same, with all links as they are.
+    pub fn without_links(subnet: &Subnet, wanted: &Wanted, memory: Memory) -> Self {
+        Self {
+            links: Vec::new(),
+            ..Self::new(subnet, wanted, memory)
+        }
+    }
+
     /// The next Set, for the executor. `is_slow` says which nodes leave requests unanswered now. `None`: answers have to
     /// come first, or all is done, if no Set is without its outcome.
     pub fn next_set(

@@ -18,6 +18,8 @@ pub struct Wanted {
     pub switches: BTreeMap<NodeIx, SwitchInfoRecord>,
     /// Blocks of tables.
     pub tables: BTreeMap<NodeIx, BTreeMap<Block, Data>>,
+    /// Multicast blocks that are held and not in `tables` stay: nobody knows yet who is in which group. Else they are cleared.
+    pub leaves_multicast: bool,
 }
 
 /// PortInfo without what a Set does not write: states, the port it was asked by, counters.
@@ -30,6 +32,14 @@ pub(super) fn settable(info: &PortInfoRecord) -> PortInfoRecord {
     kept.p_key_violations = 0.into();
     kept.q_key_violations = 0.into();
     kept
+}
+
+/// PortInfo without ClientReregister, which is an order and no field that is kept.
+pub(super) fn without_order(info: &PortInfoRecord) -> PortInfoRecord {
+    PortInfoRecord {
+        subnet_timeout: info.subnet_timeout & 0x7f,
+        ..*info
+    }
 }
 
 /// PortStateChange in SwitchInfo: written as 1, it is cleared.

@@ -90,7 +90,7 @@ proptest! {
         for (node, it) in subnet.places() {
             for (port, _) in it.ports() {
                 let at = PortRef { node, port };
-                let decided = Decided { lids: plan.ports.get(&at).copied(), high_limit: Some(9), sm_sl: None };
+                let decided = Decided { lids: plan.ports.get(&at).copied(), high_limit: Some(9), ..Decided::default() };
                 let Some(first) = wanted(&subnet, at, &decided, common) else { continue };
                 let _ = PortQos::of_options(&options.qos_tables(PortClass::Ca), &first).map(|qos| qos.arbitration(port, 0));
                 let mut written = subnet.clone();

@@ -79,6 +79,7 @@ impl Case {
             lids: self.plan.ports.get(&at).copied(),
             sm_sl: Some(Sl::from_low_bits(told.neighbor_mtu_and_sm_sl)),
             high_limit: self.options.qos.then_some(limit),
+            registers_again: false,
         };
         let common = Common {
             options: &self.options,

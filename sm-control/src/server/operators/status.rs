@@ -189,8 +189,8 @@ impl Status {
     ) -> Arc<Self> {
         let ports = config.ports.iter().zip(counts);
         Arc::new(Self {
-            role: format!("{:?}", config.sa.role).to_lowercase(),
-            is_shadow: config.sa.role == Role::Shadow,
+            role: format!("{:?}", config.role()).to_lowercase(),
+            is_shadow: config.role() == Role::Shadow,
             source: source(config),
             state_directory: config
                 .state

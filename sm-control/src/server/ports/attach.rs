@@ -143,7 +143,7 @@ pub(in crate::server) fn attach(
 /// and Delete only where this SA keeps what clients set.
 fn methods(role: Role) -> Vec<u8> {
     let mut methods = umad::READ_METHODS.to_vec();
-    if role == Role::Test {
+    if role.keeps() {
         methods.extend([method::SET, method::DELETE]);
     }
     methods

@@ -152,6 +152,11 @@ pub(super) struct Compiler {
 }
 
 impl Compiler {
+    /// The last fabric that the engine routed.
+    pub(super) fn accepted(&self) -> Option<&FabricState> {
+        self.accepted.as_deref()
+    }
+
     /// Whether a fabric is worth compiling that was told before.
     pub(super) const fn when(&self, due: Due) -> When {
         if self.is_refused {

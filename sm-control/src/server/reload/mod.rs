@@ -51,6 +51,7 @@
 mod aliases;
 mod compiled;
 mod due;
+mod groups;
 mod history;
 mod orders;
 mod published;
@@ -74,6 +75,7 @@ use crate::server::subnet_manager::Manager;
 
 use self::compiled::{Compiled, Compiler, LoadError};
 use self::due::{Cause, Due, Schedule, Situation};
+use self::groups::GroupChanges;
 use self::published::Publication;
 use self::report::Report;
 use self::settled::Sources;
@@ -93,6 +95,8 @@ pub(in crate::server) struct Loader<'a> {
     commands: Receiver<Command>,
     /// When to read.
     schedule: Schedule,
+    /// Joins and leaves that switches are not programmed for yet.
+    groups: GroupChanges,
     /// What was read last.
     sources: Sources,
     /// What to go on from.
@@ -130,6 +134,7 @@ impl<'a> Loader<'a> {
             sm,
             commands,
             schedule: Schedule::new(),
+            groups: GroupChanges::new(outlets.groups.changes()),
             sources: Sources::new(teller),
             compiler: Compiler::default(),
             publication: Publication::new(config, outlets, Arc::clone(status)),
@@ -165,8 +170,10 @@ impl<'a> Loader<'a> {
     /// handled whole before the next is looked at, so there is one load at a time.
     fn serve(&mut self, reloads: &Receiver<()>) {
         let (changes, commands) = (self.sm.changes(), self.commands.clone());
+        let groups = self.groups.changes();
         loop {
             let patience = self.schedule.patience(self.config, self.sm.can_load());
+            let patience = self.groups.patience(patience);
             select! {
                 recv(reloads) -> order => match order {
                     Ok(()) => self.reload(Cause::Signal),
@@ -184,8 +191,10 @@ impl<'a> Loader<'a> {
                         self.obey(command);
                     }
                 }
+                recv(groups) -> _ => self.groups.note(),
                 default(patience) => self.heartbeat(),
             }
+            self.follow_groups();
         }
     }
 

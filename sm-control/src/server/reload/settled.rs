@@ -136,6 +136,14 @@ impl Sources {
         }
     }
 
+    /// The Subnet Manager of this process; none where there is another.
+    pub(super) fn manager(&mut self) -> Option<&mut Manager> {
+        match &mut self.teller {
+            Teller::Sweep(manager) => Some(manager),
+            Teller::Nobody | Teller::Sa(_) => None,
+        }
+    }
+
     /// A running SA is to be read itself, not what was overheard of its SM.
     pub(super) const fn distrust(&mut self) {
         if let Teller::Sa(source) = &mut self.teller {

@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use sa_compiler::pipeline;
 use sa_port::PortError;
-use sa_service::sa_db::{Now, SaDatabase};
+use sa_service::sa_db::{Memberships, Now, SaDatabase};
 use sa_wire::mad::method;
 use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
 use tracing::{debug, error};
 
-use super::super::state::{AliasesOfClients, State};
+use super::super::state::{AliasesOfClients, GroupsOfClients, State};
 use super::port::Port;
 use crate::server::slow_lane::reports::{Patience, Reports};
 
@@ -37,6 +37,10 @@ pub(in crate::server) struct StateStore {
     aliases: Arc<AliasesOfClients>,
     /// They may have changed.
     aliases_changed: bool,
+    /// Where members of groups are put, whom switches are programmed for.
+    groups: Arc<GroupsOfClients>,
+    /// As they were put there.
+    members: Option<Arc<Memberships>>,
     /// The journal could not be written; said once until it can.
     unwritten: bool,
 }
@@ -52,7 +56,11 @@ struct Held {
 
 impl StateStore {
     /// Without a fabric: nothing is answered until there is one.
-    pub(in crate::server) fn new(database: SaDatabase, aliases: Arc<AliasesOfClients>) -> Self {
+    pub(in crate::server) fn new(
+        database: SaDatabase,
+        aliases: Arc<AliasesOfClients>,
+        groups: Arc<GroupsOfClients>,
+    ) -> Self {
         let default = sa_fabric::options::OpenSmOptions::default();
         Self {
             database,
@@ -61,6 +69,8 @@ impl StateStore {
             reports: Reports::new(Patience::opensm(default.transaction_timeout)),
             aliases,
             aliases_changed: true,
+            groups,
+            members: None,
             unwritten: false,
         }
     }
@@ -134,6 +144,10 @@ impl StateStore {
         if is_written && core::mem::take(&mut self.aliases_changed) {
             self.tell_aliases();
         }
+        // Only what is on the disk: a membership that a crash takes back must not stay in switches.
+        if is_written && self.state.is_some() {
+            self.tell_groups();
+        }
         let mut sent = Vec::new();
         for held in core::mem::take(&mut self.held) {
             if (is_written || !held.changes)
@@ -156,6 +170,20 @@ impl StateStore {
         let now = self.database.aliases();
         if **self.aliases.load() != now {
             self.aliases.store(Arc::new(now));
+        }
+    }
+
+    /// Whoever programs switches looks there. Nothing is told twice.
+    fn tell_groups(&mut self) {
+        let now = self.database.memberships();
+        // By pointer: the database gives the same value where nothing changed.
+        if self
+            .members
+            .as_ref()
+            .is_none_or(|told| !Arc::ptr_eq(told, &now))
+        {
+            self.members = Some(Arc::clone(&now));
+            self.groups.set(now);
         }
     }
 

@@ -21,7 +21,6 @@ use sa_wire::request;
 use sa_wire::rmpp::{RmppHeader, flag, packet_type};
 use sa_wire::sa::{AttributeId, DATA_OFFSET};
 
-use super::super::state::AliasesOfClients;
 use super::*;
 
 /// H1 with the SM, H2, H3 and H4 on a switch.
@@ -106,7 +105,7 @@ impl Bed {
             unix: 1_000_000_000,
         };
         let database = SaDatabase::open(None, start).unwrap();
-        let state_store = StateStore::new(database, Arc::<AliasesOfClients>::default());
+        let state_store = StateStore::new(database, Arc::default(), Arc::default());
         let rules = Rules {
             access: Access::OpenSm,
             oldest: None,

@@ -29,8 +29,11 @@
 //! Progress each second of a long sweep; `SUBNET UP` at the end of one that was ordered or changed something; each finding once, and
 //! once more when it is over. A failure is told by the thread that loads, as of any source.
 //!
-//! Not here yet: traps (a change is seen at the next sweep), other Subnet Managers (this one does not yield), multicast tables.
+//! Multicast tables follow joins between two sweeps (`groups`).
+//!
+//! Not here yet: traps (a change is seen at the next sweep), other Subnet Managers (this one does not yield).
 
+mod groups;
 mod identity;
 mod lids;
 mod responder;
@@ -56,6 +59,7 @@ use sm_port::{End, OverRelay, RunError, SmpPort, Told, Watch, run};
 use thiserror::Error;
 use tracing::{info, warn};
 
+use self::groups::Groups;
 use self::identity::{Identity, Noted};
 use self::responder::Responder;
 use self::said::Said;
@@ -63,6 +67,7 @@ use self::way::{Way, WayError};
 
 pub(super) use self::way::with_its_port;
 use crate::config::Config;
+use crate::server::state::GroupsOfClients;
 
 /// Why a sweep puts nothing into service.
 #[derive(Debug, Error)]
@@ -103,6 +108,9 @@ pub(in crate::server) struct Manager {
     /// Who answers them; none before the first sweep.
     responder: Option<Responder>,
     stop: Arc<AtomicBool>,
+    /// How SMPs are sent, as the last sweep had it.
+    limits: Limits,
+    groups: Groups,
 }
 
 impl Manager {
@@ -110,7 +118,7 @@ impl Manager {
     /// what comes to the client of a simulator that serves the SA.
     pub(in crate::server) fn of(
         config: &Config,
-        stop: &Arc<AtomicBool>,
+        (stop, groups): (&Arc<AtomicBool>, &Arc<GroupsOfClients>),
         smps: Option<OverRelay>,
     ) -> Option<Self> {
         let way = Way::of(config, smps)?;
@@ -132,6 +140,8 @@ impl Manager {
             identity: Arc::new(Identity::new()),
             responder: None,
             stop: Arc::clone(stop),
+            limits: Limits::default(),
+            groups: Groups::new(groups),
         })
     }
 
@@ -150,7 +160,8 @@ impl Manager {
         before: Option<&FabricState>,
         stamp: Stamp,
     ) -> Result<Option<Compiled>, SweepError> {
-        let mut planner = self.planner(inputs, options)?;
+        let planner = self.planner(inputs, options)?;
+        let mut planner = planner.with_groups(self.groups.members());
         let sm_key = pipeline::options(inputs)?.sm_key;
         self.identity.follow(sm_key, options);
         let begun = Instant::now();
@@ -170,6 +181,9 @@ impl Manager {
             planned = Some(plan);
             wanted
         });
+        if swept.is_ok() && planned.as_ref().is_some_and(Result::is_ok) {
+            planner.swept(&self.swept.subnet);
+        }
         self.planner = Some(planner);
         let counts = swept?;
         let Some(planned) = planned else {
@@ -177,6 +191,7 @@ impl Manager {
         };
         let planned = planned?;
         self.said.tell(&self.swept.subnet, &planned);
+        self.follow_groups(&planned.compiled.parts);
         let found = planned.provenance();
         let is_new = self
             .found
@@ -219,7 +234,14 @@ impl Manager {
                 lids::read(self.guid2lid.as_deref(), lmc)
             }
         };
-        Ok(Planner::new(inputs.clone(), options.clone(), remembered))
+        let planner = Planner::new(inputs.clone(), options.clone(), remembered);
+        Ok(planner.with_restored_clients(self.groups.are_restored()))
+    }
+
+    /// Answers to what was sent so far are none to what comes.
+    fn passed(&mut self, counts: Counts) {
+        let sent = u32::try_from(counts.sent).unwrap_or(0);
+        self.transaction = self.transaction.wrapping_add(sent);
     }
 
     /// Runs a sweep over the port, which is attached where it is not. A port that failed is let go.
@@ -241,14 +263,13 @@ impl Manager {
             m_key: options.m_key,
             ..discovery::Options::default()
         };
+        self.limits = limits(options);
         let before = core::mem::take(&mut self.swept);
         let mut sweep = Sweep::new(discovery, limits(options), self.transaction, before, plan);
         let mut watch = Watch::new(TOLD_EVERY, tell_progress);
         let ended = run(&mut sweep, &mut noted, &self.stop, &mut watch);
         let counts = sweep.progress().counts;
-        self.transaction = self
-            .transaction
-            .wrapping_add(u32::try_from(counts.sent).unwrap_or(0));
+        self.passed(counts);
         self.swept = match &ended {
             Ok(End::Over) => sweep.finish(),
             Ok(End::Stopped) | Err(_) => sweep.abandon(),

@@ -70,7 +70,7 @@ pub(super) fn subnet(
 }
 
 /// A fabric that is no file: of an SA, or of a sweep.
-fn told(inputs: &Inputs) -> Option<&SaFabric> {
+pub(super) fn told(inputs: &Inputs) -> Option<&SaFabric> {
     let told = inputs.from_sa.as_deref();
     told.or(inputs.swept.as_deref())
 }

@@ -66,6 +66,7 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
     let policy = policy::read(&mut reader, inputs, &options, &subnet, &partitions)?;
     let off_subnet = OffSubnet {
         mlids,
+        multicast_cap: fabric::told(inputs).and_then(|told| told.multicast_cap()),
         prefix_routes: prefix_routes::read(&mut reader, inputs, &options, &subnet)?,
         routers: off_subnet::routers(&subnet),
     };

@@ -25,6 +25,7 @@ use super::{Groups, Mgid, saved};
 
 /// Brings the groups in line with the fabric and its partitions.
 pub(super) fn settle(groups: &mut Groups, parts: &FabricState, effects: &mut Effects<'_>) {
+    groups.told.note_all();
     // First: a group of the file must not end because its last member went.
     take_well_known(groups, parts, effects);
     let gone: Vec<(Mgid, u64)> = groups

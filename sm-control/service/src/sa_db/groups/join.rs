@@ -80,6 +80,7 @@ impl Groups {
             Group::new(*record, false)
         });
         saved::put_member(effects.journal, &record.mgid, &member);
+        self.told.note(record.mlid.get());
         if group.set(member) == Turn::Begins {
             effects.events.push(Event::GroupMade {
                 mgid: record.mgid(),

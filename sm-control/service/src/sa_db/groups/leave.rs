@@ -75,6 +75,7 @@ impl Groups {
             return;
         };
         saved::delete_member(effects.journal, mgid, guid);
+        self.told.note(group.record.mlid.get());
         let turn = group.remove(guid);
         self.after(mgid, turn, effects);
     }
@@ -98,6 +99,7 @@ impl Groups {
         let Some(group) = self.all.get_mut(mgid) else {
             return;
         };
+        self.told.note(group.record.mlid.get());
         for member in group.members() {
             saved::delete_member(effects.journal, mgid, member.guid());
         }

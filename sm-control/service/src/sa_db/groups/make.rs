@@ -24,9 +24,11 @@ use super::port::Port;
 use super::request::{Rates, Request};
 use super::{Groups, mgid};
 
-/// Groups that a subnet's switches can hold: MulticastFDBCap, as ibsim's switches have it. Without
-/// switches no table bounds them, and the MLIDs do.
+/// Groups that a subnet's switches can hold where they were not asked: MulticastFDBCap, as ibsim's
+/// switches have it. Without switches no table bounds them, and the MLIDs do.
 const MOST_GROUPS: u16 = 0x0400;
+/// 0xffff is the permissive LID.
+const LAST_MLID: u16 = 0xfffe;
 
 impl Groups {
     /// The record of a new group, which is not added. May count up the number of MGIDs that are
@@ -80,10 +82,11 @@ impl Groups {
     /// its own. O(n log n) in the number of groups.
     fn free_mlid(&self, asked: &Asked<'_>, wanted: u16) -> Option<u16> {
         let first = Mlid::MIN.get();
-        // 0xffff is the permissive LID.
+        // A group that some switch has no place for would have no tree there.
+        let room = asked.parts.off_subnet.multicast_cap.unwrap_or(MOST_GROUPS);
         let last = match asked.parts.subnet.switches().is_empty() {
-            true => 0xfffe,
-            false => first + (MOST_GROUPS - 1),
+            true => LAST_MLID,
+            false => first.saturating_add(room.saturating_sub(1)).min(LAST_MLID),
         };
         let mut taken: Vec<u16> = self
             .all

@@ -20,13 +20,14 @@
 //! full members and send-only full members do, non-members and send-only members do not.
 //!
 //! What it does not do: multicast forwarding tables. The trees are the SM's; this SA keeps who is
-//! in.
+//! in, and tells it ([`Groups::memberships`]).
 
 mod fabric;
 mod group;
 mod join;
 mod leave;
 mod make;
+mod memberships;
 mod mgid;
 mod path;
 mod port;
@@ -43,12 +44,14 @@ use sa_wire::records::McMemberRecord;
 use zerocopy::{FromBytes, IntoBytes};
 
 use self::group::Group;
+use self::memberships::Told;
 use self::request::Request;
 use super::aliases::Aliases;
 use super::{Answer, Asked, Effects, Journal, is_request};
 use sa_answer::whole::MAX_BYTES;
 use sa_compiler::state::FabricState;
 
+pub use self::memberships::Memberships;
 pub(super) use self::path::is_path_to_group;
 
 /// Address of a group. Shape: as on the wire, whose order is that of tables.
@@ -61,6 +64,8 @@ pub(super) struct Groups {
     /// Goes into the next MGID that is made up, so that one is not given twice soon after its group
     /// ended.
     next_mgid: u32,
+    /// Who is in which MLID, as far as it was told.
+    told: Told,
 }
 
 impl Groups {

@@ -7,7 +7,9 @@
     reason = "a test that cannot go on should stop; the recordings are ours"
 )]
 
+mod clients;
 mod cut_short;
+mod groups;
 mod kill;
 mod refused;
 mod sweeps;

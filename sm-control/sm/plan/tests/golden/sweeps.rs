@@ -133,6 +133,7 @@ pub(crate) fn planned(
         planned = Some(plan);
         Some(wanted)
     });
+    planner.swept(&swept.subnet);
     (swept, counts, planned.unwrap())
 }
 

@@ -1,0 +1,162 @@
+//! Multicast tables between two sweeps: who joins hears the group within a moment.
+//!
+//! ```text
+//!  the slow lane: joins and leaves ──> members of each MLID ──(50 ms)──> follow_groups ──> blocks that differ
+//!  a sweep: the first round is part of its plan, the second follows it
+//! ```
+//!
+//! Nothing is found anew for that: trees are made of the fabric that is in force. A block that is not acknowledged is a warning, and
+//! the next call or the next sweep writes it again; one that is refused waits for another value.
+
+//!
+//! | what fails | then |
+//! |---|---|
+//! | a switch does not answer | a warning, another try soon, and the next sweep |
+//! | a switch refuses a block | a warning; not sent again until another value is wanted |
+//! | the port | it is attached anew by the next sweep, which writes what is missing |
+//! | there was no sweep yet | nothing is written; the first sweep does |
+//!
+//! What stands of this is said once, and once more when it is over, apart from the findings of sweeps: a sweep that finds nothing
+//! new must not say that a table is held.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+use sa_compiler::state::FabricState;
+use sa_sm::executor::Counts;
+use sa_sm::sweep::Sweep;
+use sa_sm::writing::Wanted;
+use sm_plan::{Memberships, Multicast};
+use sm_port::{End, Watch, run};
+use tracing::{info, warn};
+
+use super::identity::Noted;
+use super::{Manager, SweepError};
+use crate::server::state::GroupsOfClients;
+
+/// Who is in which group, and what was said of their tables.
+pub(super) struct Groups {
+    members: Arc<GroupsOfClients>,
+    /// What stands, in words.
+    said: BTreeSet<String>,
+}
+
+impl Groups {
+    pub(super) fn new(members: &Arc<GroupsOfClients>) -> Self {
+        Self {
+            members: Arc::clone(members),
+            said: BTreeSet::new(),
+        }
+    }
+
+    /// What clients set in an earlier process is still there.
+    pub(super) fn are_restored(&self) -> bool {
+        self.members.are_restored()
+    }
+
+    /// None while nobody knows.
+    pub(super) fn members(&self) -> Option<Arc<Memberships>> {
+        self.members.now()
+    }
+
+    /// Tells what is new, and what is over.
+    fn tell(&mut self, now: BTreeSet<String>) {
+        // New ones first, as for sweeps.
+        for new in now.difference(&self.said) {
+            warn!("{new}");
+        }
+        for gone in self.said.difference(&now) {
+            info!("no more: {gone}");
+        }
+        self.said = now;
+    }
+}
+
+impl Manager {
+    /// Programs switches for the groups as they are joined now. `parts`: the fabric in force. True where a switch did not answer, so
+    /// that another try is worth while.
+    pub(in crate::server) fn follow_groups(&mut self, parts: &FabricState) -> bool {
+        // Before the slow lane has seen a snapshot it knows no group of `partitions.conf`.
+        let Some(members) = self.groups.members() else {
+            return false;
+        };
+        let begun = Instant::now();
+        let sets = match self.write_groups(parts, &members) {
+            Ok(sets) => sets,
+            // The next sweep attaches the port anew, and writes.
+            Err(SweepError::Stopped) => return false,
+            Err(error) => {
+                warn!("multicast tables wait for the next sweep: {error}");
+                return false;
+            }
+        };
+        let subnet = &self.swept.subnet;
+        let missing = Multicast::new(subnet, parts, &members).not_held(subnet);
+        let words = missing.iter().map(|(switch, blocks)| {
+            format!("switch {switch} does not hold {blocks} blocks of its multicast tables; some members of groups may hear nothing")
+        });
+        self.groups.tell(words.collect());
+        if sets > 0 {
+            let (mlids, ms) = (members.len(), begun.elapsed().as_millis());
+            info!(
+                mlids,
+                sets, ms, "multicast tables follow the members of groups"
+            );
+        }
+        // What was refused is not sent again: without a Set there was nothing to try.
+        sets > 0 && !missing.is_empty()
+    }
+
+    /// Both rounds, each over when every switch has answered or was given up. The number of Sets. Errors: no port, or it failed.
+    fn write_groups(
+        &mut self,
+        parts: &FabricState,
+        members: &Memberships,
+    ) -> Result<u64, SweepError> {
+        let mut sets = 0;
+        let wanted = Multicast::new(&self.swept.subnet, parts, members);
+        // Most changes only add, and one round does.
+        if wanted.is_losing() {
+            let first = Wanted {
+                tables: wanted.first(&self.swept.subnet),
+                leaves_multicast: true,
+                ..Wanted::default()
+            };
+            sets += self.write(&first)?.sets;
+        }
+        // Made of what is held by now.
+        let wanted = Multicast::new(&self.swept.subnet, parts, members);
+        let last = wanted.last(&self.swept.subnet, parts.options.use_mfttop);
+        Ok(sets + self.write(&last)?.sets)
+    }
+
+    /// Writes tables, and nothing else. Errors: no port, or it failed; then the next sweep attaches it.
+    fn write(&mut self, wanted: &Wanted) -> Result<Counts, SweepError> {
+        // Taken, so that one that fails is let go on every way out.
+        let Some(mut port) = self.port.take() else {
+            return Err(SweepError::Stopped);
+        };
+        let before = core::mem::take(&mut self.swept);
+        let mut sweep = Sweep::of_tables(self.limits, self.transaction, before, wanted);
+        // Counted as what a sweep sends: ActCount tells others that this SM is at work.
+        let mut noted = Noted {
+            port: port.as_mut(),
+            identity: &self.identity,
+        };
+        let ended = run(&mut sweep, &mut noted, &self.stop, &mut Watch::nobody());
+        let counts = sweep.progress().counts;
+        self.passed(counts);
+        self.swept = match &ended {
+            Ok(End::Over) => sweep.finish(),
+            Ok(End::Stopped) | Err(_) => sweep.abandon(),
+        };
+        match ended? {
+            End::Over => {
+                self.port = Some(port);
+                Ok(counts)
+            }
+            End::Stopped => Err(SweepError::Stopped),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Multicast groups of `sapphired` as the Subnet Manager: joins are granted, and switches programmed for them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use sa_rig::{Fabric, wait_for};
+use sa_tests::config::Config;
+use sa_tests::daemon::PATIENCE;
+use sa_tests::served::Served;
+use sa_tests::skip;
+
+/// Two leaves and two spines, two hosts a leaf: `H0` to `H3`.
+const TREE: &str = "\
+switchguid=0x200000\nSwitch 8 \"L0\"\n[1] \"S0\"[1]\n[2] \"S1\"[1]\n[3] \"H0\"[1]\n[4] \"H1\"[1]\n\n\
+switchguid=0x200001\nSwitch 8 \"L1\"\n[1] \"S0\"[2]\n[2] \"S1\"[2]\n[3] \"H2\"[1]\n[4] \"H3\"[1]\n\n\
+switchguid=0x200010\nSwitch 8 \"S0\"\n[1] \"L0\"[1]\n[2] \"L1\"[1]\n\n\
+switchguid=0x200011\nSwitch 8 \"S1\"\n[1] \"L0\"[2]\n[2] \"L1\"[2]\n\n\
+caguid=0x100000\nHca 1 \"H0\"\n[1] \"L0\"[3]\n\n\
+caguid=0x100010\nHca 1 \"H1\"\n[1] \"L0\"[4]\n\n\
+caguid=0x100020\nHca 1 \"H2\"\n[1] \"L1\"[3]\n\n\
+caguid=0x100030\nHca 1 \"H3\"\n[1] \"L1\"[4]\n\n";
+
+const SWITCHES: [(&str, &str); 4] = [
+    ("L0", "0x200000"),
+    ("L1", "0x200001"),
+    ("S0", "0x200010"),
+    ("S1", "0x200011"),
+];
+
+/// There without a file.
+const BROADCAST: &str = "ff12:401b:ffff::ffff:ffff";
+const MADE: &str = "ff12:401b:ffff::1:2";
+
+fn config() -> Config {
+    Config::of_sweep()
+        .ibsim("H0")
+        .routing("engine = \"minhop\"\n")
+        .with("[control]\npath = \"control\"\n")
+}
+
+/// Ports by switch and MLID.
+type Tables = BTreeMap<(String, String), BTreeSet<usize>>;
+
+/// What the switches hold, asked of them.
+fn tables(fabric: &Fabric) -> Result<Tables> {
+    let mut tables = Tables::new();
+    for (name, guid) in SWITCHES {
+        let mut command = fabric.preloaded(Path::new("ibroute"), "H1")?;
+        let output = command.args(["-M", "-G", guid]).output()?;
+        let printed = String::from_utf8_lossy(&output.stdout);
+        ensure!(output.status.success(), "{output:?}");
+        // A line a group: its MLID, six columns, and then two columns a port, with an x for those it has.
+        let lines = printed.lines().filter(|line| line.starts_with("0xc"));
+        for line in lines {
+            let (mlid, marks) = line.split_at_checked(6).context(line.to_owned())?;
+            let ports = marks.char_indices().filter(|(_, mark)| *mark == 'x');
+            let ports = ports.map(|(at, _)| at.saturating_sub(6) / 2).collect();
+            tables.insert((name.to_owned(), mlid.to_owned()), ports);
+        }
+    }
+    Ok(tables)
+}
+
+/// As a test writes them: `L0 0xc000 1 3`.
+fn expected(lines: &[&str]) -> Tables {
+    let tables = lines.iter().map(|line| {
+        let mut words = line.split(' ');
+        let mut word = || words.next().unwrap_or_default().to_owned();
+        let key = (word(), word());
+        (key, words.filter_map(|port| port.parse().ok()).collect())
+    });
+    tables.collect()
+}
+
+fn wait_until_held(bed: &Served, lines: &[&str]) -> Result<()> {
+    let wanted = expected(lines);
+    let mut last = None;
+    let waited = wait_for("multicast tables", PATIENCE, || {
+        // While routes change a switch may be out of reach.
+        let held = tables(&bed.fabric);
+        let is_it = held.as_ref().is_ok_and(|held| *held == wanted);
+        last = Some(held);
+        Ok(is_it)
+    });
+    waited.with_context(|| format!("{last:?} instead of {wanted:?}: {}", bed.daemon.logged()))
+}
+
+/// A Set or Delete of one port's membership. The status.
+fn change(bed: &Served, host: &str, verb: &str, mgid: &str, port: &str) -> Result<String> {
+    let gid = format!("fe80::{port}");
+    let mut arguments = vec!["mcmr", verb, "--mgid", mgid, "--port-gid", &gid];
+    arguments.extend(["--join-state", "1"]);
+    if verb == "--set" && mgid == MADE {
+        arguments.extend(["--q-key", "0x0b1b", "--tclass", "0", "--pkey", "0xffff"]);
+        arguments.extend(["--sl", "0", "--flow-label", "0"]);
+    }
+    Ok(bed.ask(host, &arguments)?.0)
+}
+
+#[test]
+fn switches_follow_joins_and_leaves_and_a_restart() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let (fabric, mut console) = Fabric::with_console(TREE)?;
+    fs::create_dir(fabric.dir().join("state"))?;
+    let bed = Served::on(fabric, &config())?;
+    ensure!(bed.status()?["role"] == "full");
+    wait_until_held(&bed, &[])?;
+    for (host, port) in [("H1", "10:11"), ("H3", "10:31")] {
+        ensure!(change(&bed, host, "--set", BROADCAST, port)? == "0x0000");
+    }
+    let both = ["L0 0xc000 1 4", "L1 0xc000 1 4", "S0 0xc000 1 2"];
+    wait_until_held(&bed, &both)?;
+    // A group that a client makes gets the next MLID, and nothing is written for one member.
+    ensure!(change(&bed, "H2", "--set", MADE, "10:21")? == "0x0000");
+    ensure!(change(&bed, "H3", "--set", MADE, "10:31")? == "0x0000");
+    let three = [&both[..], &["L1 0xc001 3 4"]].concat();
+    wait_until_held(&bed, &three)?;
+
+    // A cable less, and another way; a host less, and a member.
+    console.say("Unlink \"S0\"[1]")?;
+    let other = [
+        "L0 0xc000 2 4",
+        "L1 0xc000 2 4",
+        "S1 0xc000 1 2",
+        "L1 0xc001 3 4",
+    ];
+    wait_until_held(&bed, &other)?;
+    console.say("Link \"S0\"[1] \"L0\"[1]")?;
+    wait_until_held(&bed, &three)?;
+    console.say("Unlink \"H2\"[1]")?;
+    wait_until_held(&bed, &both)?;
+
+    // A new process: the journal has the members, and switches stay as they are meanwhile.
+    let Served { daemon, fabric, .. } = bed;
+    let (ended, logged) = daemon.terminate()?;
+    ensure!(ended.success(), "{logged}");
+    let bed = Served::on(fabric, &config())?;
+    wait_until_held(&bed, &both)?;
+    let members = bed.ask("H1", &["mcmr", "--mgid", BROADCAST, "--sa-key", "1"])?;
+    ensure!(members.1.len() == 2, "{members:?}");
+    ensure!(change(&bed, "H3", "--delete", BROADCAST, "10:31")? == "0x0000");
+    wait_until_held(&bed, &[])?;
+    Ok(())
+}
