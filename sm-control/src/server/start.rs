@@ -122,6 +122,9 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         source,
     })?;
     let teller = teller(config, &shared, ports.smps.take());
+    if let Teller::Sweep(manager) = &teller {
+        status.manages(manager.sweeps());
+    }
     let (admin, commands) = admin::start(config, &status)?;
     let shadow = shadow::start(config, reader(&publisher)?, &shared.state, &status)?;
     let origin = InService {

@@ -60,6 +60,13 @@ fn a_subnet_comes_up_stays_and_follows_its_cables() -> Result<()> {
     let lids = fs::read_to_string(bed.fabric.dir().join("state/guid2lid"));
     let lids = lids.with_context(|| bed.daemon.logged())?;
     ensure!(lids.matches("0x00000000001000").count() == 4, "{lids}");
+    let told_of = &bed.status()?["subnet_manager"];
+    ensure!(
+        told_of["nodes"] == 8 && told_of["failed_sweeps"] == 0,
+        "{told_of}"
+    );
+    ensure!(told_of["sets"].as_u64() > Some(8), "{told_of}");
+    ensure!(told_of["findings_count"] == 0, "{told_of}");
 
     // A host goes, and comes back at another leaf's port: each is a sweep that is published, and its LID stays.
     console.say("Unlink \"H3\"[1]")?;

@@ -107,6 +107,11 @@ pub(super) fn status(answer: &Value) -> String {
     if let Some(state) = answer.get("state").and_then(of_state) {
         line("state", state);
     }
+    if let Some(manager @ Value::Object(_)) = answer.get("subnet_manager") {
+        for (name, value) in of_manager(manager) {
+            line(name, value);
+        }
+    }
     if let Some(local @ Value::Object(_)) = answer.get("local_service") {
         line("local service", of_local(local));
     }
@@ -153,6 +158,44 @@ fn of_state(state: &Value) -> Option<String> {
 }
 
 /// The service that answers this host's kernel: paths resolved, and refusals by reason.
+/// What the Subnet Manager is at, and what it found: a line each.
+fn of_manager(manager: &Value) -> Vec<(&'static str, String)> {
+    let word = |name: &str| text_of(manager.get(name));
+    let mut said = format!(
+        "{} nodes, {}; {} sweeps, {} failed; {} SMPs, {} Sets; the last took {} ms",
+        word("nodes"),
+        word("phase"),
+        word("sweeps"),
+        word("failed_sweeps"),
+        word("smps"),
+        word("sets"),
+        word("last_ms")
+    );
+    if number(manager, "open").is_some_and(|open| open > 0) {
+        let (open, rate) = (word("open"), word("smps_per_second"));
+        let _ = write!(said, "; now {open} requests open, {rate} SMPs/s");
+    }
+    let findings = manager.get("findings").and_then(Value::as_array);
+    let findings: Vec<&str> = findings
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let shown = findings.len() as u64;
+    let more = number(manager, "findings_count")
+        .and_then(|all| all.checked_sub(shown))
+        .filter(|more| *more > 0);
+    let more = more.map(|more| ("finding", format!("and {more} more, in the log")));
+    let findings = findings
+        .into_iter()
+        .map(|finding| ("finding", finding.to_owned()));
+    let first = ("subnet manager", said);
+    core::iter::once(first)
+        .chain(findings)
+        .chain(more)
+        .collect()
+}
+
 fn of_local(local: &Value) -> String {
     let word = |name: &str| text_of(local.get(name));
     let refused = object(local.get("refused"));

@@ -3,7 +3,7 @@
 //! [`status`] is the one place where the threads of the daemon write what there is to tell, and from which
 //! [`control`] (answers and orders over a socket), [`http`] with [`metrics`], and [`counters`] (SIGUSR1)
 //! read it; none of them asks a thread. [`counts`] is the table of what the daemon itself counts,
-//! [`port_history`] keeps what each port counted over its lives.
+//! [`sweeps`] is what the Subnet Manager is at, [`port_history`] keeps what each port counted over its lives.
 //! [`admin`] is the thread that both servers run on.
 //!
 //! Orders (reload, rollback) are only passed on: the thread that loads carries them out.
@@ -23,6 +23,7 @@ pub(in crate::server) mod http;
 pub(in crate::server) mod metrics;
 pub(in crate::server) mod port_history;
 pub(in crate::server) mod status;
+pub(in crate::server) mod sweeps;
 
 use std::net::SocketAddr;
 

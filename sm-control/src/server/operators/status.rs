@@ -23,6 +23,7 @@ use thiserror::Error;
 
 use super::counts::{Counts, Event};
 use super::port_history::{PortHistory, PortSummary};
+use super::sweeps::Sweeps;
 use crate::config::{Config, PortSection, Role};
 
 /// What operators see of the daemon.
@@ -45,6 +46,7 @@ pub(in crate::server) struct Status {
     reconfigured: ArcSwapOption<String>,
     has_read_sources: AtomicBool,
     local: OnceLock<Local>,
+    sweeps: OnceLock<Arc<Sweeps>>,
 }
 
 /// The local service's.
@@ -211,6 +213,7 @@ impl Status {
             reconfigured: ArcSwapOption::empty(),
             has_read_sources: AtomicBool::new(false),
             local: OnceLock::new(),
+            sweeps: OnceLock::new(),
         })
     }
 
@@ -278,6 +281,16 @@ impl Status {
     /// What its kernel was answered; none without a local service.
     pub(in crate::server) fn local(&self) -> Option<&Local> {
         self.local.get()
+    }
+
+    /// This process is the Subnet Manager: what it writes up.
+    pub(in crate::server) fn manages(&self, sweeps: Arc<Sweeps>) {
+        let _ = self.sweeps.set(sweeps);
+    }
+
+    /// What its sweeps are at; none where another SM has the subnet.
+    pub(in crate::server) fn sweeps(&self) -> Option<&Sweeps> {
+        self.sweeps.get().map(Arc::as_ref)
     }
 
     /// What may be rolled back.

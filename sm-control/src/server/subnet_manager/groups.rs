@@ -60,6 +60,11 @@ impl Groups {
         self.members.now()
     }
 
+    /// What stands as of the last telling.
+    pub(super) const fn standing(&self) -> &BTreeSet<String> {
+        &self.said
+    }
+
     /// Tells what is new, and what is over.
     fn tell(&mut self, now: BTreeSet<String>) {
         // New ones first, as for sweeps.

@@ -67,6 +67,7 @@ use self::way::{Way, WayError};
 
 pub(super) use self::way::with_its_port;
 use crate::config::Config;
+use crate::server::operators::sweeps::Sweeps;
 use crate::server::state::GroupsOfClients;
 
 /// Why a sweep puts nothing into service.
@@ -105,6 +106,8 @@ pub(in crate::server) struct Manager {
     said: Said,
     /// What this SM is to others.
     identity: Arc<Identity>,
+    /// For operators.
+    sweeps: Arc<Sweeps>,
     /// Who answers them; none before the first sweep.
     responder: Option<Responder>,
     stop: Arc<AtomicBool>,
@@ -138,6 +141,7 @@ impl Manager {
             guid2lid: directory.map(|directory| directory.join(lids::FILE)),
             said: Said::default(),
             identity: Arc::new(Identity::new()),
+            sweeps: Arc::default(),
             responder: None,
             stop: Arc::clone(stop),
             limits: Limits::default(),
@@ -145,14 +149,41 @@ impl Manager {
         })
     }
 
+    /// What operators are told of its sweeps.
+    pub(in crate::server) fn sweeps(&self) -> Arc<Sweeps> {
+        Arc::clone(&self.sweeps)
+    }
+
     /// What only a Subnet Manager follows of the configuration. Errors: `opensm.conf` cannot be read.
     pub(in crate::server) fn options(config: &Config) -> Result<ManagerOptions, SweepError> {
         Ok(pipeline::manager_options(&config.inputs())?)
     }
 
+    /// [`Self::swept`], with what came of it told to operators.
+    pub(in crate::server) fn sweep(
+        &mut self,
+        inputs: &Inputs,
+        options: &ManagerOptions,
+        when: When,
+        before: Option<&FabricState>,
+        stamp: Stamp,
+    ) -> Result<Option<Compiled>, SweepError> {
+        let begun = Instant::now();
+        self.sweeps.begin();
+        let swept = self.swept(inputs, options, when, before, stamp);
+        match &swept {
+            Ok(_) => {
+                let nodes = self.swept.subnet.nodes().len();
+                self.sweeps.end(nodes, begun.elapsed());
+            }
+            Err(_) => self.sweeps.fail(),
+        }
+        swept
+    }
+
     /// Finds, plans and writes, and gives what is held afterwards. None where `when` asks for changes alone, nothing was written
     /// and what was found is as before. Errors: [`SweepError`].
-    pub(in crate::server) fn sweep(
+    fn swept(
         &mut self,
         inputs: &Inputs,
         options: &ManagerOptions,
@@ -192,6 +223,8 @@ impl Manager {
         let planned = planned?;
         self.said.tell(&self.swept.subnet, &planned);
         self.follow_groups(&planned.compiled.parts);
+        self.sweeps
+            .find(self.said.standing() | self.groups.standing());
         let found = planned.provenance();
         let is_new = self
             .found
@@ -242,6 +275,7 @@ impl Manager {
     fn passed(&mut self, counts: Counts) {
         let sent = u32::try_from(counts.sent).unwrap_or(0);
         self.transaction = self.transaction.wrapping_add(sent);
+        self.sweeps.sent(counts);
     }
 
     /// Runs a sweep over the port, which is attached where it is not. A port that failed is let go.
@@ -266,7 +300,11 @@ impl Manager {
         self.limits = limits(options);
         let before = core::mem::take(&mut self.swept);
         let mut sweep = Sweep::new(discovery, limits(options), self.transaction, before, plan);
-        let mut watch = Watch::new(TOLD_EVERY, tell_progress);
+        let sweeps = Arc::clone(&self.sweeps);
+        let mut watch = Watch::new(TOLD_EVERY, |told| {
+            sweeps.go_on(told);
+            tell_progress(told);
+        });
         let ended = run(&mut sweep, &mut noted, &self.stop, &mut watch);
         let counts = sweep.progress().counts;
         self.passed(counts);

@@ -18,6 +18,11 @@ use tracing::{info, warn};
 pub(super) struct Said(BTreeSet<String>);
 
 impl Said {
+    /// What stands as of the last telling.
+    pub(super) const fn standing(&self) -> &BTreeSet<String> {
+        &self.0
+    }
+
     /// Tells what is new of the findings of a sweep and its plan, and what is over.
     pub(super) fn tell(&mut self, swept: &Subnet, planned: &Planned) {
         let found = swept.findings().map(ToString::to_string);

@@ -25,6 +25,7 @@ use serde::ser::{SerializeMap, Serializer};
 
 use crate::server::operators::counts::{Counts, Event};
 use crate::server::operators::status::{self, PortRow, Status};
+use crate::server::operators::sweeps::Sweeps;
 
 /// Name and version of what [`StatusReport`] is.
 const SCHEMA: &str = "sapphired.status/1";
@@ -69,6 +70,8 @@ pub(in crate::server) struct StatusReport {
     rollbacks: u64,
     /// None in another role.
     shadow: Option<Shadow>,
+    /// None where another SM has the subnet.
+    subnet_manager: Option<SubnetManager>,
     /// None without one.
     local_service: Option<LocalService>,
     /// In the order of the configuration.
@@ -122,6 +125,28 @@ struct Shadow {
     asked: u64,
     answered: u64,
     different: u64,
+}
+
+/// What the Subnet Manager of this process is at.
+#[derive(Debug, Serialize)]
+struct SubnetManager {
+    /// `waiting`, `finding` or `writing`.
+    phase: &'static str,
+    nodes: u64,
+    /// Requests without an outcome.
+    open: u64,
+    smps_per_second: u64,
+    sweeps: u64,
+    failed_sweeps: u64,
+    smps: u64,
+    sets: u64,
+    repeated: u64,
+    last_ms: u64,
+    /// When the last sweep came to its end; none before the first.
+    up_unix: Option<u64>,
+    /// All of them, of which `findings` has the first.
+    findings_count: usize,
+    findings: Vec<String>,
 }
 
 /// What this host's kernel was answered.
@@ -220,11 +245,37 @@ impl StatusReport {
             forwarding_entries_changed: counts.of(Event::EntryChanged),
             rollbacks: counts.of(Event::RolledBack),
             shadow: status.is_shadow.then(|| Shadow::new(counts)),
+            subnet_manager: status.sweeps().map(SubnetManager::new),
             local_service: status.local().map(LocalService::new),
             ports: status.ports.iter().map(Port::new).collect(),
         }
     }
 }
+
+impl SubnetManager {
+    fn new(sweeps: &Sweeps) -> Self {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let findings = sweeps.findings();
+        Self {
+            phase: sweeps.phase().word(),
+            nodes: of(&sweeps.nodes),
+            open: of(&sweeps.open),
+            smps_per_second: of(&sweeps.smps_per_second),
+            sweeps: of(&sweeps.ended),
+            failed_sweeps: of(&sweeps.failed),
+            smps: of(&sweeps.smps),
+            sets: of(&sweeps.sets),
+            repeated: of(&sweeps.repeated),
+            last_ms: of(&sweeps.last_ms),
+            up_unix: Some(of(&sweeps.up_unix)).filter(|unix| *unix != 0),
+            findings_count: findings.len(),
+            findings: findings.iter().take(MOST_FINDINGS).cloned().collect(),
+        }
+    }
+}
+
+/// More than that nobody reads at once; the log has them all.
+const MOST_FINDINGS: usize = 50;
 
 impl Snapshot {
     fn new(service: &status::InService) -> Self {

@@ -8,13 +8,14 @@
 //! Sizes and epochs are gauges, hence floating point: exact up to 2^53.
 //!
 //! ```text
-//!  GET /metrics ─> Metrics::text ─> OfStatus::encode ─> daemon, local_service, ports ─> Page ─> text
+//!  GET /metrics ─> Metrics::text ─> OfStatus::encode ─> daemon, sweeps, local_service, ports ─> Page ─> text
 //! ```
 
 mod daemon;
 mod local_service;
 mod page;
 mod ports;
+mod sweeps;
 
 use core::fmt;
 use std::sync::Arc;
@@ -59,6 +60,7 @@ impl Collector for OfStatus {
         let version = [("version", env!("CARGO_PKG_VERSION").to_owned())];
         page.gauge("build_info", "Always 1", [(version, 1.0)])?;
         daemon::write(status, &mut page)?;
+        sweeps::write(status, &mut page)?;
         local_service::write(status, &mut page)?;
         ports::write(status, &mut page)
     }

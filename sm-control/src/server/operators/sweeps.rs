@@ -1,0 +1,154 @@
+//! What the Subnet Manager of this process is at, for operators.
+//!
+//! Written by the thread that sweeps, each second of a sweep and at its end; read by the admin thread. Each fact stands alone,
+//! so two of them may be of two moments.
+//!
+//! ```text
+//!  Waiting ──> Finding ──> Writing ──> Waiting        `up_unix`, `findings`: of the last sweep that came to its end
+//!     ^           └───────────┴── failed ──> Waiting  the reason is that of the load (`last_failure`)
+//! ```
+
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use sa_compiler::pipeline;
+use sa_sm::executor::Counts;
+use sm_port::Told;
+
+/// What a sweep does now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::server) enum Phase {
+    /// For the next sweep.
+    Waiting,
+    /// Nodes are found and read.
+    Finding,
+    /// What differs is written.
+    Writing,
+}
+
+/// All of it. Counts are since the start of the process.
+#[derive(Debug, Default)]
+pub(in crate::server) struct Sweeps {
+    phase: AtomicU8,
+    /// Of the sweep at hand, else of the last one.
+    pub(in crate::server) nodes: AtomicU64,
+    /// Requests without an outcome.
+    pub(in crate::server) open: AtomicU64,
+    /// Over the last second of a sweep.
+    pub(in crate::server) smps_per_second: AtomicU64,
+    /// Sweeps that came to their end.
+    pub(in crate::server) ended: AtomicU64,
+    /// Sweeps that did not: the port failed, or what was found cannot be planned.
+    pub(in crate::server) failed: AtomicU64,
+    /// Of all sweeps.
+    pub(in crate::server) smps: AtomicU64,
+    /// Of these.
+    pub(in crate::server) sets: AtomicU64,
+    /// Of all, those that were sent again because no answer came.
+    pub(in crate::server) repeated: AtomicU64,
+    /// How long the last one took. Units: ms.
+    pub(in crate::server) last_ms: AtomicU64,
+    /// When the last one ended. Units: seconds since 1970; 0 before.
+    pub(in crate::server) up_unix: AtomicU64,
+    findings: ArcSwap<BTreeSet<String>>,
+}
+
+impl Sweeps {
+    /// A sweep begins.
+    pub(in crate::server) fn begin(&self) {
+        self.enter(Phase::Finding);
+    }
+
+    /// A sweep is as far as this.
+    pub(in crate::server) fn go_on(&self, told: &Told) {
+        let progress = &told.progress;
+        self.enter(match progress.is_writing {
+            true => Phase::Writing,
+            false => Phase::Finding,
+        });
+        self.nodes.store(progress.nodes as u64, Ordering::Relaxed);
+        self.open.store(progress.open as u64, Ordering::Relaxed);
+        // More than any port sends is no rate; less than 0 neither.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rate of SMPs"
+        )]
+        let rate = told.per_second.round() as u64;
+        self.smps_per_second.store(rate, Ordering::Relaxed);
+    }
+
+    /// What was sent, whatever came of it.
+    pub(in crate::server) fn sent(&self, counts: Counts) {
+        let Counts {
+            sent,
+            sets,
+            repeated,
+            ..
+        } = counts;
+        for (all, more) in [
+            (&self.smps, sent),
+            (&self.sets, sets),
+            (&self.repeated, repeated),
+        ] {
+            all.fetch_add(more, Ordering::Relaxed);
+        }
+        self.open.store(0, Ordering::Relaxed);
+        self.smps_per_second.store(0, Ordering::Relaxed);
+    }
+
+    /// A sweep came to its end.
+    pub(in crate::server) fn end(&self, nodes: usize, took: Duration) {
+        let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        self.nodes.store(nodes as u64, Ordering::Relaxed);
+        self.last_ms.store(ms, Ordering::Relaxed);
+        self.up_unix.store(pipeline::unix_time(), Ordering::Relaxed);
+        self.ended.fetch_add(1, Ordering::Relaxed);
+        self.enter(Phase::Waiting);
+    }
+
+    /// A sweep failed: what is known of the one before stays.
+    pub(in crate::server) fn fail(&self) {
+        self.failed.fetch_add(1, Ordering::Relaxed);
+        self.enter(Phase::Waiting);
+    }
+
+    /// What stands now, one sentence each.
+    pub(in crate::server) fn find(&self, findings: BTreeSet<String>) {
+        if **self.findings.load() != findings {
+            self.findings.store(Arc::new(findings));
+        }
+    }
+
+    /// What a person should know of the subnet, as of the last sweep.
+    pub(in crate::server) fn findings(&self) -> Arc<BTreeSet<String>> {
+        self.findings.load_full()
+    }
+
+    /// What it does now.
+    pub(in crate::server) fn phase(&self) -> Phase {
+        let phase = self.phase.load(Ordering::Relaxed);
+        let all = [Phase::Waiting, Phase::Finding, Phase::Writing];
+        let is_it = |it: &Phase| *it as u8 == phase;
+        all.into_iter().find(is_it).unwrap_or(Phase::Waiting)
+    }
+
+    fn enter(&self, phase: Phase) {
+        // Relaxed, as all here: nothing else is read through it.
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+}
+
+impl Phase {
+    /// In words of one place.
+    pub(in crate::server) const fn word(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Finding => "finding",
+            Self::Writing => "writing",
+        }
+    }
+}
