@@ -15,7 +15,7 @@
 //!
 //! Multicast tables follow who is in which group ([`Multicast`]); who joins between two sweeps needs no plan.
 //!
-//! Not here yet: alias GUIDs, the order in which changed routes are written.
+//! Not here yet: alias GUIDs.
 
 #![forbid(unsafe_code)]
 

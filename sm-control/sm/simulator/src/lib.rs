@@ -23,6 +23,7 @@
 
 mod device;
 mod faults;
+mod held;
 mod queue;
 mod sma;
 mod state;

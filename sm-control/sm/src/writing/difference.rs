@@ -6,12 +6,14 @@ use sa_fabric::{NodeIx, PortRef};
 use sa_wire::records::SwitchInfoRecord;
 use sa_wire::smp::attribute;
 
+use super::routes::Routes;
 use super::set::{Key, Kind, Memory, Set};
 use super::wanted::{STATE_CHANGE, Wanted, settable, without_change, without_order};
 use crate::model::attributes::{Data, port_info_data, switch_info_data};
 use crate::model::{Block, Node, Port, PortState, Subnet};
 
-/// Before tables, tables, what needs them, and last what holds the M_Key: Sets under way carry the old one.
+/// Before tables, tables, what needs them, and last what holds the M_Key: Sets under way carry the old one. Changed routes of a
+/// switch that passes data come before the last.
 pub(super) type Stages = [VecDeque<Set>; 4];
 
 /// All Sets that a node needs, and whether a table that packets need cannot be had of it.
@@ -20,6 +22,7 @@ pub(super) fn of_node(
     node: NodeIx,
     wanted: &Wanted,
     memory: &Memory,
+    routes: &mut Routes,
 ) -> (Stages, bool) {
     let mut stages = Stages::default();
     let Some(found) = subnet.node(node) else {
@@ -27,7 +30,6 @@ pub(super) fn of_node(
     };
     let mut is_held = false;
     let [before, tables, after, last] = &mut stages;
-    of_switch(found, node, wanted, memory, before, after);
     for (block, data) in wanted.tables.get(&node).into_iter().flatten() {
         let holds = found.tables.get(*block);
         let key = key(found, block.end_port, block.attribute, block.modifier);
@@ -36,12 +38,21 @@ pub(super) fn of_node(
         }
         if memory.is_in_vain(&key, data, holds) {
             is_held |= NEEDED.contains(&block.attribute);
+        } else if Routes::takes(found, *block) {
+            routes.add(node, *block, data);
         } else {
             tables.push_back(of_table(node, *block, data));
         }
     }
     // Behind what is wanted: packets of groups that are there come first.
     tables.extend(stale(found, node, wanted, memory));
+    // Entries above the old top show only once all of them are there.
+    let up = if routes.has(node) {
+        &mut *last
+    } else {
+        &mut *after
+    };
+    of_switch(found, node, wanted, memory, before, up);
     let ports = wanted.ports.range(
         PortRef { node, port: 0 }..=PortRef {
             node,

@@ -10,9 +10,26 @@ use crate::model::{PortState, Subnet};
 impl Writing {
     /// Brings up the links between nodes that hold all that they should; others wait.
     pub(super) fn release_links(&mut self, subnet: &Subnet) {
+        self.release(subnet, |writing, at| writing.is_ready(at));
+    }
+
+    /// Brings up links between switches that hold all but changed routes: these may lead over them.
+    /// Old routes do not, but for those that were never changed since the link went down, which worked before.
+    pub(super) fn release_links_of_switches(&mut self, subnet: &Subnet) {
+        let is_switch = |at: PortRef| {
+            subnet
+                .node(at.node)
+                .is_some_and(crate::model::Node::is_switch)
+        };
+        self.release(subnet, |writing, at| {
+            is_switch(at) && writing.is_prepared(at)
+        });
+    }
+
+    fn release(&mut self, subnet: &Subnet, is_ready: impl Fn(&Self, PortRef) -> bool) {
         let links = core::mem::take(&mut self.links);
         for (one, other) in links {
-            if self.is_ready(one) && self.is_ready(other) {
+            if is_ready(self, one) && is_ready(self, other) {
                 self.bring_up(subnet, one, other);
             } else {
                 self.links.push((one, other));
@@ -41,6 +58,7 @@ impl Writing {
 
     fn ask_state(&mut self, subnet: &Subnet, at: PortRef, state: PortState) {
         if let Some(data) = with_state(subnet, at, state) {
+            self.link_sets += 1;
             self.queue.push_back(Set {
                 at,
                 kind: Kind::State(state),

@@ -2,8 +2,10 @@
 //!
 //! ```text
 //!  of each node, one stage after the other           then, when all nodes that answer are through: links
-//!  PortStateChange, LinearFDBTop down ─> tables ─> LinearFDBTop up, PortInfo of ports ─> PortInfo of port 0 ─┐
-//!                                                             each link:  Armed at both ends ─> Active <─────┘
+//!  PortStateChange, LinearFDBTop down ─> tables ─> PortInfo of ports, LinearFDBTop up ─> PortInfo of port 0 ─┐
+//!                                         │                                           each link:             │
+//!  only where data passes already:        ├─> links between switches                  Armed at both ends ─> Active
+//!                                         └─> changed forwarding tables, destination first ─> LinearFDBTop up ...
 //! ```
 //!
 //! Only what differs from what the node last acknowledged is sent, so a second sweep over a subnet that did not change
@@ -12,16 +14,24 @@
 //! stay down until it is through, so no packet reaches its tables, and all others come up. A node that did not take a
 //! table that packets need (forwarding, SL to VL, P_Keys) keeps its links down too.
 //!
+//! A switch with a link that is Active passes data while its forwarding table changes. Its blocks wait until all nodes have their
+//! other tables, and links between switches are up over which new routes may lead; then they go in an order in which no packet goes
+//! in a circle (`routes`, `order`). A fresh subnet has no such switch, and is written without any of this.
+//!
 //! A Set that is refused is a [`Finding`], and is sent again less and less often while the value wanted stays the same
 //! ([`Memory`]). A field that a device does not keep is not sent again.
 //!
-//! Not here: the order of changed routes on links that are Active already (old and new tables mix until all are
-//! answered), and links that have to be bounced for another MTU.
+//! Not here: links that have to be bounced for another MTU.
 
+mod cables;
 mod difference;
+mod gate;
 mod links;
+mod order;
+mod routes;
 mod set;
 mod wanted;
+mod ways;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -29,6 +39,8 @@ use sa_fabric::{NodeIx, PortRef};
 use sa_wire::smp::attribute;
 
 use self::difference::Stages;
+use self::gate::Gate;
+use self::routes::Routes;
 use self::set::Kind;
 use crate::executor::{Outcome, Request};
 use crate::model::attributes::{Data, port_info, port_info_data, switch_info, switch_info_data};
@@ -36,7 +48,7 @@ use crate::model::{Finding, Place, PortState, Subnet};
 
 pub use self::set::{Memory, Set};
 pub(crate) use self::wanted::STATE_CHANGE;
-pub use self::wanted::Wanted;
+pub use self::wanted::{Stage, Wanted};
 
 /// The writing of one sweep.
 #[derive(Debug)]
@@ -49,6 +61,12 @@ pub struct Writing {
     /// Links that are not up, and wait for their nodes.
     links: Vec<(PortRef, PortRef)>,
     is_open: bool,
+    /// Nodes that do not hold all but changed routes yet.
+    preparing: BTreeSet<NodeIx>,
+    /// Sets of link states without an outcome.
+    link_sets: usize,
+    routes: Routes,
+    gate: Gate,
     memory: Memory,
 }
 
@@ -66,21 +84,28 @@ impl Writing {
     /// All that differs. `memory` is that of the sweep before.
     pub fn new(subnet: &Subnet, wanted: &Wanted, mut memory: Memory) -> Self {
         memory.next_sweep(subnet);
+        let mut routes = Routes::default();
         let progress = |(node, _)| {
-            let (stages, is_held) = difference::of_node(subnet, node, wanted, &memory);
+            let (stages, is_held) = difference::of_node(subnet, node, wanted, &memory, &mut routes);
             Progress {
                 stages,
                 is_held,
                 ..Progress::default()
             }
         };
-        let nodes = subnet.places().map(progress);
+        let nodes = subnet.places().map(progress).collect();
+        let all: BTreeSet<NodeIx> = subnet.places().map(|(node, _)| node).collect();
+        routes.set_stages(&wanted.stages);
         let mut writing = Self {
-            nodes: nodes.collect(),
+            nodes,
             queue: VecDeque::new(),
-            unfinished: subnet.places().map(|(node, _)| node).collect(),
+            unfinished: all.clone(),
             links: links::to_bring_up(subnet),
             is_open: false,
+            preparing: all,
+            link_sets: 0,
+            routes,
+            gate: Gate::Tables,
             memory,
         };
         // Switches first: what they tell of it is how a later process knows that nodes were written to.
@@ -109,18 +134,21 @@ impl Writing {
         subnet: &Subnet,
         is_slow: impl Fn(NodeIx) -> bool,
     ) -> Option<(Request, Set)> {
-        if !self.is_open && self.unfinished.iter().all(|node| is_slow(*node)) {
-            self.is_open = true;
-            self.release_links(subnet);
-        }
-        while let Some(set) = self.queue.pop_front() {
+        loop {
+            self.open(subnet, &is_slow);
+            let set = self.queue.pop_front();
+            let Some(set) = set.or_else(|| self.next_route(subnet)) else {
+                if self.end_routes(subnet) {
+                    continue;
+                }
+                return None;
+            };
             if let Some(request) = set.request(subnet) {
                 return Some((request, set));
             }
             // No way to it: it was never found, so it is not counted as under way for longer.
             self.ended(&set, subnet);
         }
-        None
     }
 
     /// What came of a Set. The model then has what the node holds.
@@ -159,7 +187,7 @@ impl Writing {
 
     /// Sets that were not given out yet.
     pub fn waiting(&self) -> usize {
-        self.queue.len()
+        self.queue.len() + self.routes.waiting()
     }
 
     /// What later sweeps need.
@@ -173,6 +201,13 @@ impl Writing {
             return;
         };
         while progress.open == 0 {
+            if progress.stage == LAST {
+                self.preparing.remove(&node);
+            }
+            // A larger LinearFDBTop shows entries, and a new M_Key voids what is under way.
+            if progress.stage == LAST && self.routes.has(node) {
+                return;
+            }
             let Some(stage) = progress.stages.get_mut(progress.stage) else {
                 self.unfinished.remove(&node);
                 return;
@@ -185,6 +220,11 @@ impl Writing {
 
     fn ended(&mut self, set: &Set, subnet: &Subnet) {
         if matches!(set.kind, Kind::State(_) | Kind::Look(_)) {
+            self.link_sets = self.link_sets.saturating_sub(1);
+            return;
+        }
+        // These are of no stage of the node.
+        if self.routes.answered(set, subnet) {
             return;
         }
         if let Some(progress) = self.nodes.get_mut(set.at.node.get()) {
@@ -201,6 +241,12 @@ impl Writing {
     fn is_ready(&self, at: PortRef) -> bool {
         let progress = self.nodes.get(at.node.get());
         progress.is_some_and(|it| !it.is_held) && !self.unfinished.contains(&at.node)
+    }
+
+    /// A node that holds all but changed routes.
+    fn is_prepared(&self, at: PortRef) -> bool {
+        let progress = self.nodes.get(at.node.get());
+        progress.is_some_and(|it| !it.is_held) && !self.preparing.contains(&at.node)
     }
 
     /// A Set was not done. What the node holds is known still where it said that it refuses.
@@ -299,6 +345,9 @@ impl Writing {
         }
     }
 }
+
+/// The stage that waits for changed routes.
+const LAST: usize = 3;
 
 /// What was sent and what is held, without what a Set does not write.
 fn comparable(set: &Set, data: &Data) -> (Data, Data) {

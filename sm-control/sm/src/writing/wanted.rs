@@ -20,7 +20,14 @@ pub struct Wanted {
     pub tables: BTreeMap<NodeIx, BTreeMap<Block, Data>>,
     /// Multicast blocks that are held and not in `tables` stay: nobody knows yet who is in which group. Else they are cleared.
     pub leaves_multicast: bool,
+    /// LIDs whose forwarding entries change together, where data passes already: the next stage begins when all of the one
+    /// before is acknowledged. LIDs that are in none come last.
+    pub stages: Vec<Stage>,
 }
+
+/// LIDs, by block of 64 of the forwarding table: a bit for each, the lowest for the first LID of the block.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stage(pub BTreeMap<u32, u64>);
 
 /// PortInfo without what a Set does not write: states, the port it was asked by, counters.
 pub(super) fn settable(info: &PortInfoRecord) -> PortInfoRecord {

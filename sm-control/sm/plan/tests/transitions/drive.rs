@@ -1,0 +1,219 @@
+//! A Subnet Manager over simulated devices, where SMPs reach devices and answers reach the manager in any order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fabric_simulator::{Simulator, Timing};
+use sa_compiler::pipeline::{Inputs, Stamp};
+use sa_compiler::state::FabricState;
+use sa_fabric::options::ManagerOptions;
+use sa_fabric::{Fabric, NodeIx, PortRef};
+use sa_sm::discovery::Options;
+use sa_sm::executor::Limits;
+use sa_sm::lids::Remembered;
+use sa_sm::model::attributes::Data;
+use sa_sm::model::{Block, Subnet};
+use sa_sm::sweep::{Sweep, Swept};
+use sa_sm::writing::Wanted;
+use sa_wire::NodeType;
+use sa_wire::mad::method;
+use sa_wire::smp::{Smp, attribute};
+use sm_plan::Planner;
+use zerocopy::FromBytes;
+
+use crate::walker::{Harm, Walk, Walker, judge};
+
+/// A subnet with its manager.
+pub(crate) struct Rig {
+    pub(crate) fabric: Fabric,
+    pub(crate) simulator: Simulator,
+    planner: Option<Planner>,
+    sm: PortRef,
+    swept: Swept,
+    before: Option<FabricState>,
+    now: Duration,
+    random: u64,
+    /// Of so many Sets of forwarding tables one is lost; never with 0.
+    pub(crate) lost: u64,
+}
+
+/// A sweep that is over.
+#[derive(Debug)]
+pub(crate) struct Changed {
+    pub(crate) harm: Harm,
+    /// Sets of forwarding tables that devices took.
+    pub(crate) blocks: usize,
+    /// Blocks that differed from what was held.
+    pub(crate) differing: usize,
+}
+
+impl Rig {
+    pub(crate) fn new(fabric: Fabric, inputs: Inputs, seed: u64) -> Self {
+        let hosts = (0..).map(NodeIx).zip(fabric.nodes());
+        let node = hosts
+            .into_iter()
+            .find(|(_, it)| it.kind == NodeType::Ca)
+            .unwrap()
+            .0;
+        let planner = Planner::new(inputs, ManagerOptions::default(), Remembered::default());
+        let simulator = Simulator::new(&fabric, Timing::NONE);
+        let mut rig = Self {
+            fabric,
+            simulator,
+            planner: Some(planner),
+            sm: PortRef { node, port: 1 },
+            swept: Swept::default(),
+            before: None,
+            now: Duration::ZERO,
+            random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            lost: 0,
+        };
+        rig.sweep();
+        rig
+    }
+
+    /// Other files or another engine from the next sweep on.
+    pub(crate) fn set_inputs(&mut self, inputs: Inputs) {
+        let planner = self.planner.take().unwrap();
+        self.planner = Some(planner.with_inputs(inputs, ManagerOptions::default()));
+    }
+
+    /// The switch before the manager.
+    pub(crate) fn switch_of_sm(&self) -> NodeIx {
+        self.simulator.peer(self.sm).unwrap().node
+    }
+
+    /// A number below `end`.
+    fn random(&mut self, end: usize) -> usize {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        usize::try_from(self.random % u64::try_from(end).unwrap()).unwrap()
+    }
+
+    /// A plan that is written by the test itself, each block as it comes.
+    pub(crate) fn sweep_in_any_order(&mut self) -> Harm {
+        let mut planner = self.planner.take().unwrap();
+        let (before, swept) = (self.before.take(), core::mem::take(&mut self.swept));
+        let mut made = None;
+        let plan = |found: &Subnet| {
+            let plan = planner.plan(found, before.as_ref(), Stamp::default());
+            made = Some(Arc::clone(
+                &plan.unwrap_or_else(|error| panic!("{error}")).wanted,
+            ));
+            None
+        };
+        let mut sweep = Sweep::new(Options::default(), Limits::default(), 1, swept, plan);
+        while let Some(bytes) = sweep.send(self.now) {
+            self.simulator.post(self.sm, 0xffff, &bytes, self.now);
+            while let Some((.., answer)) = self.simulator.next(self.now) {
+                sweep.received(&answer, self.now);
+            }
+        }
+        let subnet = sweep.finish().subnet;
+        let mut blocks = differing(&subnet, &made.unwrap());
+        let mut moments = vec![self.walk()];
+        while !blocks.is_empty() {
+            let (node, block, data) = blocks.swap_remove(self.random(blocks.len()));
+            let route = subnet.route(PortRef { node, port: 0 }).unwrap();
+            let request = Smp::directed(method::SET, block.attribute, 1, route.ports());
+            let mut request = request.unwrap();
+            request.header.attribute_modifier = block.modifier.into();
+            request.data = data;
+            self.simulator
+                .post(self.sm, 0xffff, &zerocopy::transmute!(request), self.now);
+            moments.push(self.walk());
+        }
+        judge(&moments)
+    }
+
+    fn walk(&self) -> Walk {
+        Walker::new(&self.fabric, &self.simulator).walk(&self.simulator)
+    }
+
+    /// A whole sweep, with a walk before the first Set and after each Set of a device that can change one.
+    pub(crate) fn sweep(&mut self) -> Changed {
+        let mut planner = self.planner.take().unwrap();
+        let (before, swept) = (self.before.take(), core::mem::take(&mut self.swept));
+        let (mut parts, mut count) = (None, 0);
+        let plan = |found: &Subnet| {
+            let plan = planner.plan(found, before.as_ref(), Stamp::default());
+            let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+            count = differing(found, &plan.wanted).len();
+            let wanted = Arc::clone(&plan.wanted);
+            parts = Some(plan.compiled.parts);
+            Some(wanted)
+        };
+        let mut sweep = Sweep::new(Options::default(), Limits::default(), 1, swept, plan);
+        let (mut requests, mut answers): (Vec<[u8; 256]>, Vec<[u8; 256]>) = Default::default();
+        let (mut moments, mut blocks): (Vec<Walk>, _) = (Vec::new(), 0);
+        loop {
+            while let Some(bytes) = sweep.send(self.now) {
+                requests.push(bytes);
+            }
+            let open = requests.len() + answers.len();
+            if open == 0 {
+                if sweep.is_over() {
+                    break;
+                }
+                self.now = self.now.max(sweep.wakes_at().unwrap());
+                sweep.wake(self.now);
+                continue;
+            }
+            let chosen = self.random(open);
+            if chosen >= requests.len() {
+                sweep.received(&answers.swap_remove(chosen - requests.len()), self.now);
+                continue;
+            }
+            let request = requests.swap_remove(chosen);
+            let smp = Smp::read_from_bytes(&request[..]).unwrap();
+            let is_set = smp.header.method == method::SET;
+            let is_block = is_set && smp.header.attribute_id.get() == attribute::LINEAR_TABLE;
+            if is_block && self.lost > 0 && self.random(usize::try_from(self.lost).unwrap()) == 0 {
+                continue;
+            }
+            if is_set && moments.is_empty() {
+                moments.push(self.walk());
+            }
+            self.simulator.post(self.sm, 0xffff, &request, self.now);
+            while let Some((.., answer)) = self.simulator.next(self.now) {
+                answers.push(answer);
+            }
+            if is_set && is_of_ways(&smp) {
+                blocks += usize::from(is_block);
+                moments.push(self.walk());
+            }
+        }
+        self.swept = sweep.finish();
+        self.before = parts;
+        self.planner = Some(planner);
+        Changed {
+            harm: judge(&moments),
+            blocks,
+            differing: count,
+        }
+    }
+}
+
+/// Blocks of forwarding tables that are wanted otherwise than they are held.
+fn differing(found: &Subnet, wanted: &Wanted) -> Vec<(NodeIx, Block, Data)> {
+    let nodes = wanted.tables.iter();
+    let blocks = nodes.flat_map(|(node, blocks)| {
+        let tables = &found.node(*node).unwrap().tables;
+        let blocks = blocks.iter().filter(move |(block, data)| {
+            block.attribute == attribute::LINEAR_TABLE && tables.get(**block) != Some(*data)
+        });
+        blocks.map(|(block, data)| (*node, *block, *data))
+    });
+    blocks.collect()
+}
+
+/// Sets that may change where packets go.
+fn is_of_ways(smp: &Smp) -> bool {
+    let ways = [
+        attribute::LINEAR_TABLE,
+        attribute::SWITCH_INFO,
+        attribute::PORT_INFO,
+    ];
+    ways.contains(&smp.header.attribute_id.get())
+}

@@ -1,0 +1,178 @@
+//! What happens to a subnet, and that nobody's packets suffer more than they must.
+
+use std::fs;
+use std::path::Path;
+
+use routing::EngineKind;
+use sa_compiler::pipeline::Inputs;
+use sa_fabric::formats::net;
+use sa_fabric::generate::{TorusSpec, named, plan};
+use sa_fabric::{Fabric, NodeIx, PortRef};
+use sa_wire::NodeType;
+
+use crate::drive::{Changed, Rig};
+use crate::walker::Harm;
+
+/// A fabric, and inputs of its engine.
+pub(crate) fn torus(size: [u8; 3], folder: &Path) -> (Fabric, Inputs) {
+    let plan = plan(&TorusSpec::new(size, 1)).unwrap();
+    let conf = folder.join(format!("torus-{size:?}.conf"));
+    fs::write(&conf, plan.torus_conf()).unwrap();
+    let inputs = Inputs {
+        engine: Some(EngineKind::Torus2Qos),
+        torus_conf: Some(conf),
+        qos: Some(true),
+        ..Inputs::default()
+    };
+    (net::parse(plan.net().as_bytes()).unwrap(), inputs)
+}
+
+pub(crate) fn shape(word: &str, engine: EngineKind) -> (Fabric, Inputs) {
+    let text = named(word).unwrap().unwrap().net();
+    let inputs = Inputs {
+        engine: Some(engine),
+        ..Inputs::default()
+    };
+    (net::parse(text.as_bytes()).unwrap(), inputs)
+}
+
+fn fabrics(folder: &Path) -> Vec<(&'static str, Fabric, Inputs)> {
+    let all = [
+        ("torus 4x4x4", torus([4, 4, 4], folder)),
+        ("torus 5x5 updn", {
+            let (fabric, _) = torus([5, 5, 1], folder);
+            let inputs = Inputs {
+                engine: Some(EngineKind::UpDown),
+                ..Inputs::default()
+            };
+            (fabric, inputs)
+        }),
+        ("fat tree", shape("fat-tree:4", EngineKind::FatTree)),
+        ("random", shape("random:20x4x2", EngineKind::UpDown)),
+    ];
+    all.into_iter()
+        .map(|(name, (fabric, inputs))| (name, fabric, inputs))
+        .collect()
+}
+
+/// Cables between switches, each once.
+fn cables(fabric: &Fabric) -> Vec<(PortRef, PortRef)> {
+    let is_switch = |at: PortRef| fabric.node(at.node).kind == NodeType::Switch;
+    fabric
+        .cabled()
+        .filter(|(one, far)| is_switch(*one) && is_switch(*far) && one < far)
+        .collect()
+}
+
+fn check(name: &str, what: &str, changed: &Changed) {
+    println!("{name}, {what}: {changed:?}");
+    assert_eq!(changed.harm, Harm::default(), "{name}, {what}");
+}
+
+/// Blocks as one sweep made them and as another one did, where each switch takes its own at any time.
+#[test]
+fn in_any_order_there_are_circles() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut circles = 0;
+    for (_, fabric, inputs) in fabrics(folder.path()) {
+        let all = cables(&fabric);
+        let mut rig = Rig::new(fabric.clone(), inputs, 9);
+        rig.simulator.unplug(all[all.len() / 2].0);
+        circles += rig.sweep_in_any_order().circles;
+    }
+    assert!(circles > 0, "the walker sees them");
+}
+
+#[test]
+fn a_cable_fails_and_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, fabric, inputs) in fabrics(folder.path()) {
+        for (seed, lost) in [(1, 0), (2, 5), (3, 3)] {
+            let all = cables(&fabric);
+            let cable = all[all.len() * usize::try_from(seed).unwrap() / 4];
+            let mut rig = Rig::new(fabric.clone(), inputs.clone(), seed);
+            rig.lost = lost;
+            rig.simulator.unplug(cable.0);
+            let down = rig.sweep();
+            check(name, "a cable fails", &down);
+            assert!(
+                down.differing > 0 && down.blocks >= down.differing,
+                "{name}"
+            );
+            rig.simulator.plug(cable.0, cable.1);
+            check(name, "it comes back", &rig.sweep());
+        }
+    }
+}
+
+#[test]
+fn a_switch_fails_and_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, fabric, inputs) in fabrics(folder.path()) {
+        for (seed, lost) in [(4, 0), (5, 4)] {
+            let mut rig = Rig::new(fabric.clone(), inputs.clone(), seed);
+            let sm = rig.switch_of_sm();
+            let switches = (0..).map(NodeIx).zip(fabric.nodes());
+            let switches = switches.filter(|(at, node)| node.kind == NodeType::Switch && *at != sm);
+            let all: Vec<NodeIx> = switches.map(|(at, _)| at).collect();
+            let dead = all[all.len() * usize::try_from(seed).unwrap() / 7];
+            let cables: Vec<_> = fabric
+                .cabled()
+                .filter(|(one, _)| one.node == dead)
+                .collect();
+            rig.lost = lost;
+            cables
+                .iter()
+                .for_each(|(one, _)| rig.simulator.unplug(*one));
+            check(name, "a switch fails", &rig.sweep());
+            cables
+                .iter()
+                .for_each(|(one, far)| rig.simulator.plug(*one, *far));
+            rig.simulator.reboot(dead);
+            check(name, "it comes back", &rig.sweep());
+        }
+    }
+}
+
+#[test]
+fn another_engine_makes_the_routes() {
+    let folder = tempfile::tempdir().unwrap();
+    for seed in [6, 7] {
+        let (fabric, by_torus) = torus([4, 4, 1], folder.path());
+        let by = |engine| Inputs {
+            engine: Some(engine),
+            qos: Some(true),
+            ..Inputs::default()
+        };
+        let mut rig = Rig::new(fabric, by(EngineKind::UpDown), seed);
+        rig.lost = (seed - 6) * 4;
+        for (what, inputs) in [
+            ("dfsssp-nue", by(EngineKind::DfssspNue)),
+            ("torus-2qos", by_torus),
+            ("updn", by(EngineKind::UpDown)),
+        ] {
+            rig.set_inputs(inputs);
+            check("torus 4x4", what, &rig.sweep());
+        }
+    }
+}
+
+#[test]
+fn a_sweep_ends_where_no_switch_takes_its_table() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, fabric, inputs) in fabrics(folder.path()) {
+        let mut rig = Rig::new(fabric.clone(), inputs, 8);
+        let all = cables(&fabric);
+        let cable = all[all.len() / 2];
+        rig.simulator.unplug(cable.0);
+        // Every one.
+        rig.lost = 1;
+        let in_vain = rig.sweep();
+        check(name, "nothing is taken", &in_vain);
+        assert_eq!(in_vain.blocks, 0, "{name}");
+        rig.lost = 0;
+        // Nobody knows what is held now, so nothing is said of what packets meet.
+        let later = rig.sweep();
+        assert!(later.blocks >= in_vain.differing, "{name}");
+    }
+}

@@ -1,0 +1,45 @@
+//! What devices hold, told without SMPs: for whoever judges a Subnet Manager from outside.
+//!
+//! An SMP would be one more that a node has to serve, and would change when others are. These change nothing, and tell of the
+//! moment: every Set that was posted has been done, whether its answer has arrived or not.
+
+use sa_fabric::{NodeIx, PortRef};
+
+use crate::Simulator;
+use crate::device::PortState;
+
+impl Simulator {
+    /// The port by which a switch sends a LID on. `None`: it drops it, or is no switch.
+    pub fn entry(&self, switch: NodeIx, lid: u16) -> Option<u8> {
+        self.devices.get(switch.get())?.switch.as_ref()?.entry(lid)
+    }
+
+    /// The SL2VL table of a switch, two SLs a byte. `None` for what is no switch.
+    pub fn sl_to_vl(&self, switch: NodeIx, input: u8, output: u8) -> Option<[u8; 8]> {
+        let switch = self.devices.get(switch.get())?.switch.as_ref()?;
+        Some(switch.sl_to_vl(input, output))
+    }
+
+    /// The far end of a port's cable.
+    pub fn peer(&self, at: PortRef) -> Option<PortRef> {
+        self.devices.get(at.node.get())?.port(at.port)?.peer
+    }
+
+    /// The far end of a port whose link passes data.
+    pub fn active_peer(&self, at: PortRef) -> Option<PortRef> {
+        let active = |at: PortRef| {
+            let port = self.devices.get(at.node.get())?.port(at.port)?;
+            (port.state() == PortState::Active).then_some(port)
+        };
+        let peer = active(at)?.peer?;
+        active(peer).map(|_| peer)
+    }
+
+    /// The LIDs of a port, first to last; `None` before it has one.
+    pub fn lids(&self, at: PortRef) -> Option<core::ops::RangeInclusive<u16>> {
+        let info = &self.devices.get(at.node.get())?.port(at.port)?.info;
+        let base = info.base_lid.get();
+        let count = 1_u16 << (info.m_key_protect_and_lmc & 7);
+        (base != 0).then(|| base..=base.saturating_add(count - 1))
+    }
+}

@@ -1,0 +1,67 @@
+//! When changed routes of switches that pass data may go, and who waits for them.
+//!
+//! ```text
+//!  Tables ──(no node lacks other tables)──> Links ──(links between switches are up)──> Open ──(all written)──> nodes go on
+//! ```
+//!
+//! SL2VL comes first, since a new way may need it; new links come next, since new ways may lead over them. Both are waited for in the whole
+//! subnet and not by way: a sweep that changes routes seldom has much of either. Nodes that are slow are not waited for, as with
+//! links: a switch that does not answer has its turn in the order of routes like others.
+//!
+//! Where no route changes on a switch that passes data none of this happens.
+
+use sa_fabric::NodeIx;
+
+use super::Writing;
+use super::set::Set;
+use crate::model::Subnet;
+
+/// What changed routes wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gate {
+    /// Other tables of all nodes, of which they may need SL to VL.
+    Tables,
+    /// Links between switches over which they may lead.
+    Links,
+    /// Nothing.
+    Open,
+}
+
+impl Writing {
+    /// Lets links and changed routes go when what they wait for is there.
+    pub(super) fn open(&mut self, subnet: &Subnet, is_slow: &impl Fn(NodeIx) -> bool) {
+        if !self.is_open && self.unfinished.iter().all(|node| is_slow(*node)) {
+            self.is_open = true;
+            self.release_links(subnet);
+        }
+        if self.routes.is_over() {
+            return;
+        }
+        // SL2VL of a switch further on may be what keeps the new way free of credit loops.
+        if self.gate == Gate::Tables && self.preparing.iter().all(|node| is_slow(*node)) {
+            self.gate = Gate::Links;
+            self.release_links_of_switches(subnet);
+        }
+        // Also where a link did not come up: routes over it lose their packets, and go last.
+        if self.gate == Gate::Links && self.link_sets == 0 {
+            self.gate = Gate::Open;
+        }
+    }
+
+    /// The next Set of changed routes.
+    pub(super) fn next_route(&mut self, subnet: &Subnet) -> Option<Set> {
+        let is_open = self.gate == Gate::Open && !self.routes.is_over();
+        is_open.then(|| self.routes.next(subnet)).flatten()
+    }
+
+    /// Lets nodes go on that waited for changed routes, once these are through. False where there is nothing to let go.
+    pub(super) fn end_routes(&mut self, subnet: &Subnet) -> bool {
+        let is_end = self.gate == Gate::Open && self.routes.is_over();
+        if is_end {
+            // Once only: nothing opens it again, as there are no routes left.
+            self.gate = Gate::Tables;
+            subnet.places().for_each(|(node, _)| self.go_on(node));
+        }
+        is_end
+    }
+}
