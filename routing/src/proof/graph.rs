@@ -48,6 +48,15 @@ impl DependencyGraph {
         }
     }
 
+    /// No dependencies over the same channels, whatever SL2VL tables say.
+    pub(super) fn wide(&self) -> Self {
+        Self {
+            channels: Arc::clone(&self.channels),
+            edges: Edges::any(self.channels.turns()),
+            to_hosts: None,
+        }
+    }
+
     /// The same over channels that are numbered already.
     pub(super) fn over(channels: Arc<Channels>) -> Self {
         let edges = match channels.tables() {

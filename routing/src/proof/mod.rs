@@ -35,11 +35,12 @@
 //! | `edges`, `graph`, `cycle` | dependencies by turn, and a shortest cycle among them |
 //! | `judge` | whose packets close it |
 //! | `proven` | going on from the proof before (ADR 18) |
+//! | `mixture` | old and new tables together, while one is changed into the other |
 //! | `reach` | pairs that no table connects |
 //!
 //! # What it does not cover
 //!
-//! Tables are those of one moment: switches that change one by one are not looked at. Packets are
+//! Tables are those of one moment, but in [`mixture`], which looks at switches that change one by one. Packets are
 //! believed to use the SL of their PathRecord. A host that takes in nothing spreads congestion,
 //! which is no deadlock and not seen here.
 
@@ -51,6 +52,7 @@ mod graph;
 mod hops;
 mod judge;
 mod loads;
+pub mod mixture;
 mod multicast;
 mod proven;
 mod reach;

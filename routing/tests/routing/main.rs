@@ -9,6 +9,7 @@ mod golden_torus;
 mod group_trees;
 mod incremental;
 mod minhop;
+mod mixture;
 mod path_classes;
 mod proof_twins;
 mod proven;

@@ -53,7 +53,7 @@ pub use read::{
     read_but_the_fabric, remark_of_note, service_ranges, ulp_names,
 };
 pub use route::{Refused, route, route_after};
-pub use rows::subnet_options;
+pub use rows::{sls_in_use, subnet_options};
 
 /// What a snapshot is stamped with; nothing and zero where bytes must be reproducible.
 ///

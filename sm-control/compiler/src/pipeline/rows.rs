@@ -100,7 +100,7 @@ fn end_ix(ix: usize) -> EndPortIx {
 ///
 /// For the proof on engines that choose no SLs. SL 0 is always among them: paths without partition
 /// and level have it.
-pub(super) fn sls_in_use(parts: &FabricState) -> SlVlMask {
+pub fn sls_in_use(parts: &FabricState) -> SlVlMask {
     // A level may name an SL that does not exist; it gets no path (deviation 7).
     let bit = |sl: u8| if sl < 16 { 1u16 << sl } else { 0 };
     let levels = parts.policy.iter().flat_map(|policy| &policy.levels);

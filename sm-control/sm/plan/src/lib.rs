@@ -23,6 +23,7 @@ mod clients;
 mod groups;
 mod places;
 mod records;
+mod transition;
 mod unheld;
 mod wanted;
 
@@ -87,6 +88,13 @@ pub enum PlanFinding {
         /// The GUID of the end port.
         port: Guid,
     },
+    /// Routes change where data passes, and the old ones together with the new ones were not proved free of credit loops.
+    NotProvedTogether {
+        /// Why not, in words.
+        why: &'static str,
+    },
+    /// The new routes close a credit loop with packets that have the SLs of the old ones.
+    OldSls,
 }
 
 /// Makes plans, and remembers what has to stay from one to the next.
@@ -213,7 +221,10 @@ impl Planner {
             _ => plan.leave_multicast(),
         }
         let lid_findings = lids.findings.iter().cloned().map(PlanFinding::Lid);
-        let (wanted, findings) = plan.finish();
+        let (mut wanted, mut findings) = plan.finish();
+        let transition = transition::of(found, &wanted, &compiled.parts, before);
+        wanted.stages = transition.stages;
+        findings.extend(transition.finding);
         (self.remembered, self.places) = (remembered, places);
         Ok(Planned {
             compiled,
@@ -248,6 +259,13 @@ impl fmt::Display for PlanFinding {
             Self::NotEnforced { port } => write!(
                 f,
                 "the switch port before port {port} has no room for its P_Keys, and checks none; give it fewer partitions"
+            ),
+            Self::NotProvedTogether { why } => write!(
+                f,
+                "routes change, and the old and the new ones together are not proved free of credit loops: {why}; each are by themselves"
+            ),
+            Self::OldSls => f.write_str(
+                "SLs of paths change, and packets with old ones could close a credit loop on the new routes; let clients ask for paths again",
             ),
         }
     }

@@ -147,7 +147,7 @@ fn sl2vl<'a>(
 }
 
 /// The pairs of ports that a modifier of SL2VL means.
-fn ports_of(node: &Node, modifier: u32) -> Vec<(u8, u8)> {
+pub(crate) fn ports_of(node: &Node, modifier: u32) -> Vec<(u8, u8)> {
     let [_, _, input, output] = modifier.to_be_bytes();
     let all = || 0..=node.port_count();
     let inputs = match modifier & ALL_INPUTS {

@@ -232,7 +232,7 @@ impl Manager {
             .is_none_or(|last| last != found);
         // Of what nobody ordered only where something came of it: a line each 10 s would bury the others.
         if is_new || counts.sets > 0 || when == When::Always {
-            tell_up(&self.swept.subnet, counts, begun.elapsed());
+            tell_up(&self.swept.subnet, counts, &planned, begun.elapsed());
         }
         if when == When::Changed && !is_new && counts.sets == 0 {
             return Ok(None);
@@ -379,9 +379,11 @@ fn tell_progress(told: &Told) {
 }
 
 /// As OpenSM's log has it.
-fn tell_up(subnet: &Subnet, counts: Counts, took: Duration) {
+fn tell_up(subnet: &Subnet, counts: Counts, planned: &Planned, took: Duration) {
     let nodes = subnet.nodes().len();
     let Counts { sent, sets, .. } = counts;
     let ms = took.as_millis();
-    info!(nodes, smps = sent, sets, ms, "SUBNET UP");
+    // Of changed routes, where they could not all change at once.
+    let stages = Some(planned.wanted.stages.len()).filter(|stages| *stages > 0);
+    info!(nodes, smps = sent, sets, stages, ms, "SUBNET UP");
 }

@@ -15,12 +15,13 @@ use sa_sm::model::attributes::Data;
 use sa_sm::model::{Block, Subnet};
 use sa_sm::sweep::{Sweep, Swept};
 use sa_sm::writing::Wanted;
-use sa_wire::NodeType;
 use sa_wire::mad::method;
 use sa_wire::smp::{Smp, attribute};
-use sm_plan::Planner;
+use sa_wire::{Lid, NodeType, Sl};
+use sm_plan::{PlanFinding, Planner};
 use zerocopy::FromBytes;
 
+use crate::credit::{Moment, has_loop};
 use crate::walker::{Harm, Walk, Walker, judge};
 
 /// A subnet with its manager.
@@ -45,6 +46,10 @@ pub(crate) struct Changed {
     pub(crate) blocks: usize,
     /// Blocks that differed from what was held.
     pub(crate) differing: usize,
+    /// LIDs changed in so many stages, if not at once.
+    pub(crate) stages: usize,
+    /// What the plan says that it could not prove.
+    pub(crate) findings: Vec<PlanFinding>,
 }
 
 impl Rig {
@@ -131,22 +136,41 @@ impl Rig {
         Walker::new(&self.fabric, &self.simulator).walk(&self.simulator)
     }
 
+    /// Sets after which credit loops are looked for: of a large fabric only some, as each takes long.
+    fn may_deadlock(&self, smp: &Smp, blocks: usize) -> bool {
+        let is_large = self.fabric.nodes().len() > 60;
+        match smp.header.attribute_id.get() {
+            attribute::LINEAR_TABLE => !is_large || blocks.is_multiple_of(9),
+            attribute::SL_TO_VL => !is_large,
+            _ => false,
+        }
+    }
+
     /// A whole sweep, with a walk before the first Set and after each Set of a device that can change one.
     pub(crate) fn sweep(&mut self) -> Changed {
         let mut planner = self.planner.take().unwrap();
         let (before, swept) = (self.before.take(), core::mem::take(&mut self.swept));
         let (mut parts, mut count) = (None, 0);
+        let (mut stages, mut findings) = (0, Vec::new());
         let plan = |found: &Subnet| {
             let plan = planner.plan(found, before.as_ref(), Stamp::default());
             let plan = plan.unwrap_or_else(|error| panic!("{error}"));
             count = differing(found, &plan.wanted).len();
             let wanted = Arc::clone(&plan.wanted);
+            (stages, findings) = (wanted.stages.len(), plan.findings.clone());
             parts = Some(plan.compiled.parts);
             Some(wanted)
         };
         let mut sweep = Sweep::new(Options::default(), Limits::default(), 1, swept, plan);
         let (mut requests, mut answers): (Vec<[u8; 256]>, Vec<[u8; 256]>) = Default::default();
         let (mut moments, mut blocks): (Vec<Walk>, _) = (Vec::new(), 0);
+        let (mut last, mut loops) = (None, 0);
+        let sl_of = |slid: Lid, dlid: Lid| {
+            let before = before
+                .as_ref()
+                .and_then(|it| it.routes.path_sl(Sl::default(), slid, dlid));
+            before.unwrap_or_default()
+        };
         loop {
             while let Some(bytes) = sweep.send(self.now) {
                 requests.push(bytes);
@@ -183,14 +207,26 @@ impl Rig {
                 blocks += usize::from(is_block);
                 moments.push(self.walk());
             }
+            if is_set && before.is_some() && self.may_deadlock(&smp, blocks) {
+                let walker = Walker::new(&self.fabric, &self.simulator);
+                let now = Moment::new(&walker, &self.simulator);
+                let was = last.as_ref().unwrap_or(&now);
+                loops += usize::from(has_loop(&walker, &self.simulator, [was, &now], &sl_of));
+                last = Some(now);
+            }
         }
         self.swept = sweep.finish();
         self.before = parts;
         self.planner = Some(planner);
         Changed {
-            harm: judge(&moments),
+            harm: Harm {
+                loops,
+                ..judge(&moments)
+            },
             blocks,
             differing: count,
+            stages,
+            findings,
         }
     }
 }

@@ -51,6 +51,15 @@ impl Walker {
         walker
     }
 
+    pub(crate) fn switches(&self) -> &[NodeIx] {
+        &self.switches
+    }
+
+    /// By LID.
+    pub(crate) fn owners(&self) -> &[Option<PortRef>] {
+        &self.owners
+    }
+
     pub(crate) fn walk(&self, simulator: &Simulator) -> Walk {
         let ends = self.switches.iter().map(|from| {
             let lids = self.owners.iter().enumerate();
@@ -103,6 +112,8 @@ pub(crate) struct Harm {
     pub(crate) circles: usize,
     /// Pairs without a path, that had one before and have one afterwards, counted at each moment.
     pub(crate) holes: usize,
+    /// Moments at which packets could wait for each other for ever.
+    pub(crate) loops: usize,
 }
 
 /// Judges all moments: the first is before the change, the last after it.

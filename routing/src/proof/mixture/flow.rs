@@ -1,0 +1,274 @@
+//! The dependencies of packets to one LID, where switches may have one of two entries.
+//!
+//! What cables carry is kept apart by the entry that put it there: behind a new one only new ones follow. Unlike where each switch has one
+//! entry, ways may part and meet again. So what cables carry grows until nothing is new any more, which comes to an end: SLs on
+//! a VL only get more.
+//!
+//! ```text
+//!  A: old entry B, new entry C          cable A-B: the SLs of A's sources, by an old entry
+//!  B: old entry D, new entry E          cable B-D: those, by an old entry      cable B-E: those, by a new entry
+//!  C: new entry E                       cable A-C, and cable C-E: the SLs of A's sources, by new entries alone
+//! ```
+//!
+//! Most changes are small, and so is what is looked at: the switches whose packets pass a changed entry, found from there
+//! against the direction of packets, and all cables ahead of them. What others send is the same before and after.
+
+use sa_wire::SlVlMask;
+
+use super::super::channels::{Channels, NO_LINK, VLS};
+use super::super::graph::DependencyGraph;
+use super::super::loads::VlPairs;
+use super::super::sources::Sources;
+use super::super::unicast::Sls;
+use super::{Change, Has, Hosts};
+use crate::NO_PATH;
+use crate::bits::Bits;
+use crate::topology::{Peer, SwitchIx};
+use sa_wire::{Lid, SlToVl};
+
+/// SLs on each VL of a cable.
+type Load = [u16; VLS];
+
+/// What one thread needs to follow packets to one LID after the other. Dependencies go into the graph.
+pub(super) struct Flow<'a> {
+    change: &'a Change<'a>,
+    graph: &'a DependencyGraph,
+    channels: &'a Channels,
+    sources: Sources,
+    sls: Sls<'a>,
+    hosts: Option<&'a Hosts>,
+    /// SL2VL may be the old one or the new one; else it is the new one.
+    pub(super) has_old_sl2vl: bool,
+    /// By link: what it carries by an old entry, and by a new one. Empty but for those of `touched`.
+    loads: Vec<[Load; 2]>,
+    touched: Vec<u32>,
+    /// By switch: the last round in which its packets pass a changed entry.
+    behind: Vec<u32>,
+    round: u32,
+    queue: Vec<(u32, Age)>,
+}
+
+/// By which entry a packet came on its cable.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Age {
+    Old = 0,
+    New = 1,
+}
+
+impl<'a> Flow<'a> {
+    /// `hosts`: of packets between them alone, else of everybody's.
+    pub(super) fn new(
+        change: &'a Change<'a>,
+        graph: &'a DependencyGraph,
+        hosts: Option<&'a Hosts>,
+    ) -> Self {
+        let judge = &change.judge;
+        let channels = &*graph.channels;
+        let topology = judge.topology;
+        let sends = |switch: SwitchIx| {
+            let port0 = topology.switch(switch).port0;
+            hosts.is_none_or(|hosts| hosts.include(topology, port0))
+        };
+        Self {
+            change,
+            graph,
+            channels,
+            sources: Sources::new(topology, channels, sends),
+            sls: Sls::new(topology, judge.routes, judge.sls),
+            hosts,
+            has_old_sl2vl: false,
+            loads: vec![[[0; VLS]; 2]; channels.links.len()],
+            touched: Vec::new(),
+            behind: vec![0; topology.switches.len()],
+            round: 0,
+            queue: Vec::new(),
+        }
+    }
+
+    /// Adds the dependencies of packets to a LID. A LID of nobody, or of a switch where only packets of hosts count, has none. Of all with `is_all`, else of those that pass a switch whose entries differ.
+    pub(super) fn add(&mut self, lid: u16, has: Has, is_all: bool) {
+        let judge = &self.change.judge;
+        let owner = judge.routes.lids().at(lid);
+        let owner = owner.filter(|end| {
+            self.hosts
+                .is_none_or(|hosts| hosts.include(judge.topology, *end))
+        });
+        let Some((to, _)) = owner.and_then(|end| judge.topology.end_port(end).attached) else {
+            return;
+        };
+        for link in self.touched.drain(..) {
+            self.loads[link as usize] = [[0; VLS]; 2];
+        }
+        let from = match is_all {
+            true => judge.topology.switch_ixs().collect(),
+            false => self.find_behind(lid, to),
+        };
+        for switch in from.into_iter().filter(|switch| *switch != to) {
+            self.start(switch, lid, to, has);
+        }
+        while let Some((link, age)) = self.queue.pop() {
+            self.pass_on(link, age, lid, to, has);
+        }
+    }
+
+    /// Switches whose packets pass one with two entries, these included: by any mixture of entries.
+    /// Cost: a look at each switch, and at the cables of those that are found.
+    fn find_behind(&mut self, lid: u16, to: SwitchIx) -> Vec<SwitchIx> {
+        self.round += 1;
+        let switches = self.change.judge.topology.switch_ixs();
+        let changed = |switch: &SwitchIx| {
+            let [old, new] = self.entries(*switch, lid);
+            old != new && *switch != to
+        };
+        let mut found: Vec<SwitchIx> = switches.filter(changed).collect();
+        found
+            .iter()
+            .for_each(|switch| self.behind[switch.index()] = self.round);
+        let mut next = 0;
+        // Cables lead both ways, so who sends here is a neighbour.
+        while let Some(switch) = found.get(next).copied() {
+            next += 1;
+            for link in self.channels.links_from(switch) {
+                let cable = self.channels.links[link as usize];
+                let back = self.channels.slots(cable.to)[usize::from(cable.input)];
+                let is_known = self.behind[cable.to.index()] == self.round;
+                if !is_known && cable.to != to && self.entries(cable.to, lid).contains(&back) {
+                    self.behind[cable.to.index()] = self.round;
+                    found.push(cable.to);
+                }
+            }
+        }
+        found
+    }
+
+    /// The old and the new entry.
+    fn entries(&self, switch: SwitchIx, lid: u16) -> [u8; 2] {
+        let rows = [
+            self.change.old_row(switch),
+            self.change.judge.routes.lft(switch),
+        ];
+        rows.map(|row| row.get(usize::from(lid)).copied().unwrap_or(NO_PATH))
+    }
+
+    /// The cables that a switch may send the LID on, by which of its entries. A packet that came by a new one meets no old one.
+    fn links(
+        &self,
+        switch: SwitchIx,
+        lid: u16,
+        has: Has,
+        came: Age,
+    ) -> impl Iterator<Item = (u32, Age)> + use<> {
+        let [old, new] = self
+            .entries(switch, lid)
+            .map(|entry| self.channels.next_link(switch, entry));
+        let old = (has != Has::New && came == Age::Old).then_some((old, Age::Old));
+        let new = (has != Has::Old).then_some((new, Age::New));
+        old.into_iter()
+            .chain(new)
+            .filter(|(link, _)| *link != NO_LINK)
+    }
+
+    /// What the sources of a switch put on its cables.
+    fn start(&mut self, switch: SwitchIx, lid: u16, to: SwitchIx, has: Has) {
+        for (link, age) in self.links(switch, lid, has, Age::Old) {
+            let output = self.channels.links[link as usize].port;
+            let mut load = [0; VLS];
+            for input in self.sources.inputs(switch) {
+                let sls = self.sls_of(switch, *input, lid, to);
+                for table in self.tables(switch, *input, output) {
+                    spread(&table, sls.0, &mut load);
+                }
+            }
+            self.put(link, age, &load);
+        }
+    }
+
+    /// Packets on a cable wait for the next ones.
+    /// Called again for a cable whenever it carries more than it did.
+    fn pass_on(&mut self, link: u32, age: Age, lid: u16, to: SwitchIx, has: Has) {
+        let cable = self.channels.links[link as usize];
+        // Whatever it does with its own LID, paths end there.
+        if cable.to == to {
+            return;
+        }
+        let input = self.channels.slots(cable.to)[usize::from(cable.input)];
+        let carried = self.loads[link as usize][age as usize];
+        for (next, age) in self.links(cable.to, lid, has, age) {
+            let beyond = self.channels.links[next as usize];
+            let (mut load, mut pairs): (Load, VlPairs) = ([0; VLS], [0; 4]);
+            for table in self.tables(cable.to, input, beyond.port) {
+                for (vl, sls) in carried.iter().enumerate().filter(|(_, sls)| **sls != 0) {
+                    let mut passed = [0; VLS];
+                    spread(&table, *sls, &mut passed);
+                    for (far, sls) in passed.iter().enumerate().filter(|(_, sls)| **sls != 0) {
+                        load[far] |= sls;
+                        pairs[vl / 4] |= 1 << (vl % 4 * VLS + far);
+                    }
+                }
+            }
+            self.graph
+                .edges
+                .add(cable.turns + u32::from(beyond.slot), &pairs);
+            self.put(next, age, &load);
+        }
+    }
+
+    /// Adds to what a cable carries.
+    fn put(&mut self, link: u32, age: Age, load: &Load) {
+        let carried = &mut self.loads[link as usize][age as usize];
+        // Once for each age at most, which is emptied twice then.
+        if carried.iter().all(|sls| *sls == 0) {
+            self.touched.push(link);
+        }
+        let mut is_new = false;
+        for (carried, sls) in carried.iter_mut().zip(load) {
+            is_new |= *sls & !*carried != 0;
+            *carried |= sls;
+        }
+        if is_new {
+            self.queue.push((link, age));
+        }
+    }
+
+    /// The SL2VL tables that may be in force between two ports.
+    fn tables(
+        &self,
+        switch: SwitchIx,
+        input: u8,
+        output: u8,
+    ) -> impl Iterator<Item = SlToVl> + use<> {
+        let slots = [input, output].map(|port| self.channels.slot(switch, port));
+        let new = self
+            .channels
+            .plain(self.channels.table(switch, slots[0], slots[1]));
+        let old = self.change.old_sl2vl.filter(|_| self.has_old_sl2vl);
+        let old = old.map(|old| old(switch, input, output));
+        core::iter::once(new).chain(old.filter(|old| *old != new))
+    }
+
+    /// The SLs of packets that enter at a port of a switch: those of the host behind it, or of the switch itself.
+    fn sls_of(&self, switch: SwitchIx, input: u8, lid: u16, to: SwitchIx) -> SlVlMask {
+        let topology = self.change.judge.topology;
+        let source = || match topology.peer(switch, input) {
+            Peer::EndPort(end) => end,
+            _ => topology.switch(switch).port0,
+        };
+        match &self.sls {
+            Sls::Same(sls) => *sls,
+            Sls::Torus(classes) => self.sls.of_class(classes.to(to).from(switch.index())),
+            Sls::Table(table) => table.of(source(), lid),
+            Sls::BySwitch(sls) => sls(switch, to),
+            Sls::ByPair(sls) => Lid::new(lid).map_or(SlVlMask(0), |lid| sls(source(), lid)),
+        }
+    }
+}
+
+/// Puts SLs on the VLs of a table. Those on VL 15 are dropped.
+fn spread(table: &SlToVl, sls: u16, load: &mut Load) {
+    for sl in Bits(sls.into()) {
+        let vl = usize::from(table.0[sl as usize] & 15);
+        if vl < VLS - 1 {
+            load[vl] |= 1 << sl;
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Whether the change from what switches hold to what is planned can deadlock, and the stages in which it cannot.
+//!
+//! ```text
+//!  held (acknowledged) ──┐
+//!                        ├──> routing::proof::mixture ──> at once, in stages, or not proved
+//!  planned ──────────────┘
+//! ```
+//!
+//! | what is found | what is written | what is said |
+//! |---|---|---|
+//! | no loop at any moment | all at once, destination first | nothing |
+//! | stages without one | stage by stage | their number, in the log line of the sweep |
+//! | none, but for SLs of before | as for SLs of afterwards alone | clients have to ask again |
+//! | no stages, too much to look at, or tables that nobody knows | all at once, destination first | that there is no proof, and why |
+//!
+//! A change is written in any case: the old routes lead over what is gone, and packets that wait for ever are dropped by the timers
+//! of switches, while packets that lead nowhere stay lost.
+//!
+//! Only switches that data passes through count: others have no packets. While a change is written the SA gives the SLs that it gave before
+//! it, and clients keep those until they ask again; so packets count with the SLs of before and those of afterwards.
+
+use std::collections::{BTreeSet, HashMap};
+
+use routing::placement::Coordinate;
+use routing::proof::mixture::{Change, Safety};
+use routing::proof::{Judge, PathSls};
+use routing::{EndPortIx, SwitchIx};
+use sa_compiler::pipeline;
+use sa_compiler::state::FabricState;
+use sa_sm::model::{Node, Port, PortState, Subnet};
+use sa_sm::wanted::linear;
+use sa_sm::writing::{Stage, Wanted};
+use sa_snapshot::model::EngineSl;
+use sa_wire::smp::attribute;
+use sa_wire::{Guid, Lid, Sl, SlToVl, SlVlMask};
+
+use crate::PlanFinding;
+use crate::places::Index;
+use crate::unheld::ports_of;
+
+/// How a change is to be written.
+/// Nothing in it: at once.
+#[derive(Debug, Default)]
+pub(crate) struct Transition {
+    /// LIDs that change together; one stage, or none, where they all may.
+    pub(crate) stages: Vec<Stage>,
+    /// What a person should know.
+    pub(crate) finding: Option<PlanFinding>,
+}
+
+/// Looks at what `found` holds and what is wanted. `before`: what is in service.
+/// Cost: a comparison of all tables, and where some differ a proof over those that do ([`routing::proof::mixture`]).
+pub(crate) fn of(
+    found: &Subnet,
+    wanted: &Wanted,
+    parts: &FabricState,
+    before: Option<&FabricState>,
+) -> Transition {
+    let differing = Differing::new(found, wanted);
+    if differing.routes.is_empty() && differing.sl2vl.is_empty() {
+        return Transition::default();
+    }
+    // After a start nothing is known before it is read, which comes later, and mostly nothing has changed.
+    if differing.unknown > 0 {
+        let why = before.map(|_| "some of what switches hold is not known");
+        return why.map_or_else(Transition::default, Transition::not_proved);
+    }
+    let held = Held::new(found, parts, &differing);
+    let old_sls = |source, lid| held_sls(parts, before, source, lid);
+    let has_other_sls = before.is_some_and(|before| gives_other_sls(parts, before));
+    if !has_other_sls {
+        return held.transition(pipeline::path_sls(parts));
+    }
+    // A path that is new has new SLs alone, and one that is kept may have both: all of them count.
+    let both = held.transition(PathSls::ByPair(&old_sls));
+    if both.finding.is_none() {
+        return both;
+    }
+    // Old SLs may deadlock on new tables at any time, whatever the order.
+    let new = held.transition(pipeline::path_sls(parts));
+    Transition {
+        finding: Some(PlanFinding::OldSls),
+        ..new
+    }
+}
+
+impl Transition {
+    fn not_proved(why: &'static str) -> Self {
+        Self {
+            stages: Vec::new(),
+            finding: Some(PlanFinding::NotProvedTogether { why }),
+        }
+    }
+
+    /// Stages as the writing takes them: a bit for each LID of a block. One is no stage: there is nothing to wait for.
+    fn in_stages(stages: &[Vec<u16>]) -> Self {
+        let several = stages.len() > 1;
+        let stages = stages.iter().filter(|_| several).map(|lids| {
+            let mut stage = Stage::default();
+            for lid in lids {
+                *stage.0.entry(u32::from(lid / 64)).or_default() |= 1 << (lid % 64);
+            }
+            stage
+        });
+        Self {
+            stages: stages.collect(),
+            finding: None,
+        }
+    }
+}
+
+/// Switches with packets whose tables are to change.
+/// The same comparison as the writing makes, but before tables that are not known are read.
+struct Differing {
+    /// With forwarding tables that do, as they are numbered in the subnet.
+    routes: BTreeSet<sa_fabric::NodeIx>,
+    sl2vl: BTreeSet<sa_fabric::NodeIx>,
+    /// Blocks of which nobody knows what is held.
+    unknown: usize,
+}
+
+impl Differing {
+    fn new(found: &Subnet, wanted: &Wanted) -> Self {
+        let mut differing = Self {
+            routes: BTreeSet::new(),
+            sl2vl: BTreeSet::new(),
+            unknown: 0,
+        };
+        for (at, blocks) in &wanted.tables {
+            let Some(node) = found.node(*at).filter(|node| passes_data(node)) else {
+                continue;
+            };
+            for (block, data) in blocks {
+                let nodes = match block.attribute {
+                    attribute::LINEAR_TABLE => &mut differing.routes,
+                    attribute::SL_TO_VL => &mut differing.sl2vl,
+                    _ => continue,
+                };
+                let held = node.tables.get(*block);
+                // Between ports without a link SL2VL says nothing yet.
+                let counts =
+                    block.attribute != attribute::SL_TO_VL || is_in_use(node, block.modifier);
+                if held != Some(data) && counts {
+                    nodes.insert(*at);
+                    differing.unknown += usize::from(held.is_none());
+                }
+            }
+        }
+        differing
+    }
+}
+
+/// What switches hold, in the numbers of the compiler. Of switches that change nothing there is no copy.
+struct Held<'a> {
+    parts: &'a FabricState,
+    /// By switch, then by LID; none where it is as planned.
+    rows: Vec<Option<Vec<u8>>>,
+    /// By switch, input and output port; what is not in it is as planned.
+    sl2vl: HashMap<(SwitchIx, u8, u8), SlToVl>,
+}
+
+impl<'a> Held<'a> {
+    fn new(found: &Subnet, parts: &'a FabricState, differing: &Differing) -> Self {
+        let index = Index::new(found, parts);
+        let mut held = Self {
+            parts,
+            rows: vec![None; parts.topology.switches.len()],
+            sl2vl: HashMap::new(),
+        };
+        let lids = usize::from(parts.topology.max_lid()) + 1;
+        for (at, node) in found.places() {
+            let Some(switch) = index.switch(node.guid()) else {
+                continue;
+            };
+            // Switches without packets are written whole before any link of theirs comes up.
+            if differing.routes.contains(&at)
+                && let Some(row) = held.rows.get_mut(switch.index())
+            {
+                *row = Some(linear::known(&node.tables, lids));
+            }
+            if differing.sl2vl.contains(&at) {
+                held.add_sl2vl(node, switch);
+            }
+        }
+        held
+    }
+
+    fn add_sl2vl(&mut self, node: &Node, switch: SwitchIx) {
+        // A block for all ports comes behind those of single ones by its modifier, and holds for the others.
+        for (block, data) in node.tables.blocks() {
+            if block.attribute != attribute::SL_TO_VL {
+                continue;
+            }
+            let table = unpacked(data);
+            for (input, output) in ports_of(node, block.modifier) {
+                self.sl2vl.entry((switch, input, output)).or_insert(table);
+            }
+        }
+    }
+
+    /// Where packets have these SLs. Goes on from the proof of the plan where there is one to go on from.
+    fn transition(&self, sls: PathSls<'_>) -> Transition {
+        let parts = self.parts;
+        let judge: Judge<'_> = pipeline::judge(parts, sls);
+        let planned = |switch, input, output| parts.routes.sl2vl(switch, input, output);
+        let old = |switch, input, output| {
+            let held = self.sl2vl.get(&(switch, input, output)).copied();
+            held.unwrap_or_else(|| planned(switch, input, output))
+        };
+        let change = Change {
+            judge,
+            old: &self.rows,
+            old_sl2vl: (!self.sl2vl.is_empty()).then_some(&old),
+        };
+        match change.safety(parts.proven.as_deref()) {
+            Safety::AtOnce => Transition::default(),
+            Safety::InStages(stages) => Transition::in_stages(&stages),
+            Safety::Unproved => {
+                Transition::not_proved("they could close a credit loop in any order that was tried")
+            }
+        }
+    }
+}
+
+/// A link of it is Active.
+fn passes_data(node: &Node) -> bool {
+    let mut links = node.ports().filter(|(number, _)| *number != 0);
+    node.is_switch() && links.any(|(_, port)| port.state() == Some(PortState::Active))
+}
+
+/// Packets go between some ports that a modifier of SL2VL means.
+fn is_in_use(node: &Node, modifier: u32) -> bool {
+    let is_up =
+        |port: u8| port == 0 || node.port(port).and_then(Port::state) == Some(PortState::Active);
+    let mut pairs = ports_of(node, modifier).into_iter();
+    pairs.any(|(input, output)| is_up(input) && is_up(output))
+}
+
+/// Whether paths may have other SLs than before. Those of datelines are by place, and stay while places do.
+fn gives_other_sls(parts: &FabricState, before: &FabricState) -> bool {
+    let rules = [parts, before].map(|state| state.routes.engine_sl());
+    let was = places(before);
+    match rules {
+        [EngineSl::Keep, EngineSl::Keep] => {
+            pipeline::sls_in_use(parts) != pipeline::sls_in_use(before)
+        }
+        [EngineSl::Torus { radix }, EngineSl::Torus { radix: other }] => {
+            radix != other
+                || places(parts)
+                    .iter()
+                    .any(|(switch, at)| was.get(switch).is_some_and(|was| was != at))
+        }
+        _ => true,
+    }
+}
+
+/// Where switches are in their torus, by GUID.
+fn places(state: &FabricState) -> HashMap<Guid, Coordinate> {
+    let torus = state.routes.torus();
+    let switches = torus.into_iter().flat_map(|torus| {
+        let switches = state.topology.switch_ixs();
+        switches.filter_map(|at| Some((state.topology.switch(at).guid, torus.coordinate(at)?)))
+    });
+    switches.collect()
+}
+
+/// The SLs of a path before and afterwards.
+fn held_sls(
+    parts: &FabricState,
+    before: Option<&FabricState>,
+    source: EndPortIx,
+    lid: Lid,
+) -> SlVlMask {
+    let from = parts.topology.end_port(source).lid;
+    let states = core::iter::once(parts).chain(before);
+    let sls = states.flat_map(|state| {
+        let hints = pipeline::sls_in_use(state).0;
+        let hints = (0..16_u8).filter(move |sl| hints >> sl & 1 == 1);
+        let hints = hints.filter_map(|sl| Sl::new(sl).ok());
+        hints.filter_map(move |hint| state.routes.path_sl(hint, from, lid))
+    });
+    SlVlMask(sls.fold(0, |mask, sl| mask | 1 << sl.get()))
+}
+
+/// Two SLs a byte, the lower one first.
+fn unpacked(data: &[u8; 64]) -> SlToVl {
+    let mut table = SlToVl([0; 16]);
+    for (pair, byte) in table.0.chunks_exact_mut(2).zip(data) {
+        if let [even, odd] = pair {
+            (*even, *odd) = (byte >> 4, byte & 0xf);
+        }
+    }
+    table
+}
