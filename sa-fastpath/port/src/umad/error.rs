@@ -200,8 +200,8 @@ const fn taken_advice(is_smp: bool) -> &'static str {
     if is_smp {
         "; another SM already runs on this port (OpenSM?): end it, or choose another port"
     } else {
-        "; another program already owns these methods on this port (OpenSM?): start it with \
-         the preload that leaves them to others, or choose another port"
+        "; another program already owns these methods on this port (OpenSM?): end it where this is to be the \
+         Subnet Manager, else start it with the preload that leaves them to others; or choose another port"
     }
 }
 
