@@ -65,12 +65,15 @@ check "an OpenSM beside it is a standby" standby
 tables_of "$here/saquery.list" >asked.list
 ask_lists sapphire.txt "$second" asked.list
 client=$first stress=
-for f in ${FLOWS:-c e q}; do flow "$f" 60 -f "$f"; done
+for f in ${FLOWS:-c v s e m q a}; do flow "$f" 60 -f "$f"; done
 
+# Joins, and multicast tables for them; each host's broadcasts ask for addresses.
+check "IPoIB joins on three hosts" ipoib_between "$sm" "$first" "$second"
+check "and pings between all of them" ipoib_pings
 # ibdiagnet's number of the device is from 1; counters are no business of an SM
 healthy() {
 	timeout 60 ibdiagnet -i 2 -p 1 -skip pm -o ibdiagnet >ibdiagnet.out.log 2>&1 &&
-		grep -q 'Stages Status Report' ibdiagnet.out.log && ! grep -e '^-E-' ibdiagnet.out.log
+		grep -q 'Subnet: IPv4 PKey:0x7fff' ibdiagnet.out.log && ! grep -e '^-E-' ibdiagnet.out.log
 }
 check "ibdiagnet finds no error" healthy
 
@@ -81,8 +84,12 @@ link Unlink '"H3"[1]'
 check "a host is cut off" until_true 10 state_is "$second" DOWN
 link ReLink '"H3"[1]'
 check "back, its port gets Active" until_true 20 swept "$second" ACTIVE
+ping_third() { ip netns exec ib-2 /run/bb/busybox ping -c "$1" -W 3 10.9.0.3; }
+check "and it joins and pings again" until_true 20 ping_third 1
 
 before=$(lids)
+ping_third 12 >ping.out.log 2>&1 &
+pings=$!
 kill -9 "$daemon"
 wait "$daemon" 2>/dev/null
 check "killed: the ports stay Active" all_are ACTIVE
@@ -90,6 +97,10 @@ start_sm || exit 1
 # Answers come from the file before that.
 check "started again it sweeps" until_true 30 grep -q 'SUBNET UP' sapphired.log
 check "and changes no LID" test "$(lids)" = "$before"
+wait "$pings"
+check "no ping was lost meanwhile" grep -q ' 0% packet loss' ping.out.log
+ipoib_forget
+check "and paths come from the one that was started" ipoib_pings
 kill "$daemon"
 wait "$daemon"
 check "when it has ended IsSM is gone" until_true 5 eval '! is_sm "$sm"'

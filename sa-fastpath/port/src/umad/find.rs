@@ -9,6 +9,10 @@
 //!  /sys/class/infiniband/mlx5_0/ports/1/...  link_layer, lid, sm_lid, sm_sl, state ("4: ACTIVE")
 //! ```
 //!
+//! Who names no device gets the port that is of most use, by its state at that moment: Active before a port with a link that no
+//! SM has set up (Init, Armed), that before one without. Of equals the one with the lowest umad number. Ports that speak
+//! Ethernet are none of InfiniBand's and are only taken by name.
+//!
 //! They are read through libc's `open` and `read`, because the simulator's preload library makes
 //! such files up.
 

@@ -4,6 +4,29 @@
 //! that others send to an SM, so no other SM can be on the same port; one that asks gets the answers to its own requests
 //! alone. What the port's own firmware or driver answers (Get and Set of its attributes) does not come here.
 //!
+//! ```text
+//!  asking:  request ──> kernel ──┬─ to the port itself: its driver answers, nothing leaves
+//!                                └─ first hop of the route ──> fabric ──> answer ──> the agent that has asked
+//!  serving: fabric ──> kernel ──┬─ what the driver answers: nothing comes here
+//!                               └─ SMInfo, Trap, TrapRepress ──> the agent that has the method
+//! ```
+//!
+//! What the kernel does with an SMP (Linux 6.1: `mad.c`, `smi.c` and `user_mad.c` of `drivers/infiniband/core`):
+//!
+//! | what | the kernel |
+//! |---|---|
+//! | transaction id | its upper half becomes the number of the agent, by which it knows whose answer has come: only the lower half is the sender's |
+//! | a second request with a transaction that it waits for | `EINVAL` at the write; counts as sent, as the first one is under way |
+//! | no answer in time | the request comes back to the reader with status `ETIMEDOUT` |
+//! | an answer after that | dropped without a word |
+//! | hop pointer of a directed route | moved on when a request leaves by the port, and when an answer does: who answers copies hop pointer, hop count and both paths as they came |
+//! | a directed route that begins at another port number | `EINVAL`, as for a transaction that is under way: the route's first entry must be the port's own number |
+//! | P_Key, Q_Key, SL | none on queue pair 0: the header's stay 0 |
+//! | the device goes away | `EIO` for ever; readers wake up |
+//!
+//! Registration needs no capability, only the right to open the device file. IsSM is set in another file, which one program a
+//! port can have open; the kernel clears the bit when that program ends, in whatever way.
+//!
 //! The kernel drops answers to what it does not wait for. So each request says how long it waits; who sends
 //! repeats it after a little more than that, never before, as the kernel takes no second request with the same
 //! transaction.

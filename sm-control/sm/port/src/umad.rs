@@ -1,4 +1,23 @@
 //! SMPs over the kernel's umad files.
+//!
+//! Two files on the port of the Subnet Manager, so that who asks the SM need not wait for a sweep:
+//!
+//! | file | agents | used by |
+//! |---|---|---|
+//! | [`OverUmad::open`] | ask only | the sweep: Get and Set by directed routes, also to the port itself |
+//! | [`OverUmad::serving`] | own the methods of an SM | the thread that answers SMInfo |
+//!
+//! What a sweep meets on a kernel, and what comes of it:
+//!
+//! | what | becomes |
+//! |---|---|
+//! | a port in Init, without a LID | nothing special: directed routes need none |
+//! | no answer in time | the request comes back and is counted as returned; the sweep repeats it when its own time is over |
+//! | the HCA is pulled out | an error; the port is attached anew by the next sweep, as soon as the device is there again |
+//! | the process is killed | the kernel frees the methods and IsSM at once; answers to it are dropped |
+//! | another SM on the same port | the serving file cannot be opened: the methods have an owner |
+//!
+//! The SA has a third file on the port, for queue pair 1, which is none of this crate's business.
 
 use std::time::Duration;
 

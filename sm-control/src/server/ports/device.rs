@@ -1,5 +1,11 @@
 //! What `--check` tries of a umad port's device files.
 //!
+//! | file | tried by | needed |
+//! |---|---|---|
+//! | `/sys/class/infiniband_mad/umadN` | reading: which device and port it is | always |
+//! | `/dev/infiniband/umadN` | opening it for reading and writing | always |
+//! | `/dev/infiniband/issmN` | asking the system whether this user may | where IsSM is to be set: by an SM, or with `announce_sm` |
+//!
 //! The umad file is opened, which changes nothing. The issm file is not, as that would set IsSM on the port and take it from who
 //! has it: the system only says whether this user may.
 

@@ -9,6 +9,16 @@
 //! A umad device that nobody names is chosen once, at the start ([`with_its_port`]): SMPs and the SA's answers must leave
 //! by one port, while which port is the first active one changes with the first sweep.
 //!
+//! | ports of the host, in the order of their umad numbers | taken |
+//! |---|---|
+//! | Init, Down | the first |
+//! | Down, Init | the second: nobody is behind the first |
+//! | Init, Active | the second: an SM was there already, maybe this one before a restart |
+//! | Down, Down | the first; its sweep finds one node, until a link comes up |
+//!
+//! The section that names a device keeps it, whatever its state; a device that is not there ends the start, as it does without
+//! an SM. The name that was chosen is what the log, `sapphire status` and the placement of workers say and go by.
+//!
 //! Attached at the first sweep and again after it failed: a device may come later than the daemon.
 //!
 //! What others send to the SM comes by another way ([`Way::listen`]): a file of its own on umad, the SA's client on ibsim.

@@ -21,4 +21,4 @@ pub(super) fn manages_a_subnet() -> Result<String> {
 }
 
 /// Those of alone.sh.
-const CHECKS: usize = 26;
+const CHECKS: usize = 35;
