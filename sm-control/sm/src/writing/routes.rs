@@ -29,12 +29,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::smp::attribute;
 
-use super::cables::{Cables, is_running};
+use super::cables::Cables;
 use super::order::{Change, Order, Rows};
 use super::set::{Kind, Set};
 use super::wanted::Stage;
 use crate::model::attributes::Data;
-use crate::model::{Block, Node, Subnet};
+use crate::model::{Block, Subnet};
 use crate::wanted::linear::{self, NO_PATH};
 
 /// Blocks that are ordered at a time.
@@ -67,9 +67,9 @@ impl Routes {
         self.nodes.insert(node);
     }
 
-    /// Whether this block of this node goes this way: see [`Self::add`].
-    pub(super) fn takes(node: &Node, block: Block) -> bool {
-        block.attribute == attribute::LINEAR_TABLE && is_running(node)
+    /// Whether a block of a switch through which data passes goes this way: see [`Self::add`].
+    pub(super) const fn takes(block: Block) -> bool {
+        block.attribute == attribute::LINEAR_TABLE
     }
 
     /// LIDs that change together, one stage after the other; those that no stage has are the last.
