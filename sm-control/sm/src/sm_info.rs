@@ -6,9 +6,24 @@
 //!  anything else        ──> no answer
 //! ```
 //!
+//! Who is the master ([`stands_before`]): the one that is; else the one of highest priority; else the one of lowest GUID.
+//!
+//! | this SM | the other one | who manages the subnet |
+//! |---|---|---|
+//! | Discovering, Standby | Master | the other one, whatever its priority |
+//! | Discovering, Standby | Discovering or Standby, and greater | the other one |
+//! | Discovering, Standby | Discovering or Standby, and not greater | this one |
+//! | Master | Master | nobody writes until one of them is gone: there is no handover |
+//! | Master | Discovering, Standby | this one |
+//! | any | NotActive, or with another `sm_key` | this one: the other does not count |
+//!
+//! Greater is the higher priority, and of equals the lower GUID of the port.
+//!
 //! A request is answered from a value alone, so that nobody who asks waits for a sweep.
 //!
 //! Source: IBA vol. 1, 14.2.5.13 (layout), 14.4.1 (states), 14.2.4 (M_Key).
+
+use core::cmp::Reverse;
 
 use sa_wire::Guid;
 use sa_wire::mad::{BASE_VERSION, Status, method};
@@ -92,6 +107,50 @@ impl SmInfo {
     }
 }
 
+impl SmInfo {
+    /// Who is to be the master of the two: the higher priority, and of equals the lower GUID.
+    pub fn is_greater_than(&self, other: &Self) -> bool {
+        self.rank() > other.rank()
+    }
+
+    /// One that does not know its GUID yet is the last of its priority.
+    fn rank(&self) -> (u8, Reverse<u64>) {
+        (
+            self.priority,
+            Reverse(self.guid.map_or(u64::MAX, Guid::get)),
+        )
+    }
+
+    /// True for an SM of the same trust: an own `sm_key` must be the other's too.
+    pub const fn trusts(&self, other: &Self) -> bool {
+        self.sm_key == 0 || self.sm_key == other.sm_key
+    }
+}
+
+/// The SM that this one must not manage beside; none where it may go on. A master always counts, others only while this one is not the
+/// master itself: there is no handover.
+pub fn stands_before<P: Copy>(
+    own: &SmInfo,
+    others: impl Iterator<Item = (P, SmInfo)>,
+) -> Option<(P, SmInfo)> {
+    let counts = |other: &SmInfo| match other.state {
+        SmState::Master => true,
+        SmState::Discovering | SmState::Standby => {
+            own.state != SmState::Master && other.is_greater_than(own)
+        }
+        SmState::NotActive => false,
+    };
+    others
+        .filter(|(_, other)| own.trusts(other) && counts(other))
+        .max_by_key(|(_, other)| (other.state == SmState::Master, other.rank()))
+}
+
+/// What an answer to a standby's poll says: is the SM that it polls still to be waited for?
+pub fn is_alive(own: &SmInfo, polled: &SmInfo) -> bool {
+    let all = core::iter::once(((), *polled));
+    stands_before(own, all).is_some()
+}
+
 /// The answer of this SM to an SMP that came to it; `None` where there is none: no request about SMInfo, or one that
 /// lacks the M_Key which it needs.
 pub fn answer(request: &[u8; 256], own: &Own) -> Option<[u8; 256]> {
@@ -100,6 +159,7 @@ pub fn answer(request: &[u8; 256], own: &Own) -> Option<[u8; 256]> {
     let is_smp = [MGMT_CLASS_LID, MGMT_CLASS_DIRECTED].contains(&header.mgmt_class)
         && header.base_version == BASE_VERSION
         && header.class_version == CLASS_VERSION;
+    // Everything else that an SM may be sent is somebody else's.
     if !is_smp || header.attribute_id.get() != attribute::SM_INFO {
         return None;
     }
@@ -124,6 +184,7 @@ pub fn answer(request: &[u8; 256], own: &Own) -> Option<[u8; 256]> {
 
 /// The request as its answer: along the way that it came.
 fn returned(request: &Smp, data: [u8; 64], status: Status) -> [u8; 256] {
+    // From the request, so that route, hops and transaction are those that lead back.
     let mut answer = *request;
     answer.header.method = method::GET_RESP;
     let returning = if request.is_directed() {
@@ -221,6 +282,73 @@ mod tests {
         let with = [0, 1, 2, 3].map(|protection| shown(method::GET, KEY, protection));
         assert_eq!(with, [Some(7); 4]);
         assert_eq!(shown(method::SET, 0, 0), None);
+    }
+
+    fn other(priority: u8, guid: u64, state: SmState) -> SmInfo {
+        SmInfo {
+            guid: Guid::new(guid).ok(),
+            priority,
+            state,
+            ..own(0, 0).info
+        }
+    }
+
+    fn discovering(priority: u8, guid: u64) -> SmInfo {
+        other(priority, guid, SmState::Discovering)
+    }
+
+    #[test]
+    fn the_higher_priority_is_greater_then_the_lower_guid() {
+        let ascending = [
+            discovering(0, 1),
+            discovering(3, 9),
+            discovering(3, 2),
+            discovering(15, 7),
+        ];
+        for (nth, one) in ascending.iter().enumerate() {
+            for (other_nth, other) in ascending.iter().enumerate() {
+                assert_eq!(
+                    one.is_greater_than(other),
+                    nth > other_nth,
+                    "{nth} {other_nth}"
+                );
+            }
+        }
+    }
+
+    /// Whom an SM of priority 5 and GUID 5 yields to, by its own state and that of the other.
+    #[test]
+    fn a_master_is_yielded_to_and_a_greater_one_before_there_is_a_master() {
+        use SmState::{Discovering, Master, NotActive, Standby};
+        let yields = |own: SmState, theirs: SmState, priority: u8| {
+            let others = [((), other(priority, 6, theirs))];
+            stands_before(&other(5, 5, own), others.into_iter()).is_some()
+        };
+        for own in [Discovering, Standby] {
+            assert!(yields(own, Master, 0) && yields(own, Master, 9));
+            assert!(yields(own, Standby, 9) && yields(own, Discovering, 9));
+            assert!(!yields(own, Standby, 0) && !yields(own, Discovering, 5));
+        }
+        assert!(yields(Master, Master, 0) && !yields(Master, Standby, 9));
+        for own in [Discovering, Standby, Master] {
+            assert!(!yields(own, NotActive, 15));
+        }
+    }
+
+    #[test]
+    fn the_master_comes_before_the_greater_and_another_key_counts_for_nothing() {
+        let own = discovering(5, 5);
+        let master = other(0, 9, SmState::Master);
+        let greater = other(15, 1, SmState::Standby);
+        let chosen = stands_before(&own, [(1, greater), (2, master)].into_iter());
+        assert_eq!(chosen, Some((2, master)));
+        let strange = SmInfo {
+            sm_key: 8,
+            ..master
+        };
+        assert_eq!(stands_before(&own, [(1, strange)].into_iter()), None);
+        let open = SmInfo { sm_key: 0, ..own };
+        assert!(stands_before(&open, [(1, strange)].into_iter()).is_some());
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub struct Progress {
     pub window: u32,
     /// What was sent and received.
     pub counts: Counts,
+    /// Sets that were refused or not answered.
+    pub failed: u64,
 }
 
 /// A sweep under way. `P` makes what is wanted out of what was found, once.
@@ -157,6 +159,10 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
             open: self.executor.open() + self.waiting(),
             window: self.executor.window(),
             counts: self.executor.counts(),
+            failed: match &self.phase {
+                Phase::Writing(writing) => writing.0.failed(),
+                Phase::Finding(_) | Phase::Reading(_) | Phase::Refused(_) => 0,
+            },
         }
     }
 

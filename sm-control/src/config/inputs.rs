@@ -15,7 +15,7 @@ use sa_compiler::pipeline::{Inputs, torus_conf_beside};
 use sa_fabric::intake::Intake;
 use sa_wire::Lmc;
 
-use super::Config;
+use super::{Config, Source};
 
 impl Config {
     /// What a compilation reads, but for the fabric of a running SA. Nothing is opened here.
@@ -41,6 +41,7 @@ impl Config {
             partitions: self.partitions.file.clone(),
             opensm_conf: fabric.opensm_conf.clone(),
             settings: self.sm.settings.clone(),
+            is_manager: fabric.source == Source::Sweep,
             prefix_routes: fabric.prefix_routes.clone(),
             aliases: fabric.aliases.clone(),
             qos: fabric.qos,

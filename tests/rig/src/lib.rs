@@ -156,8 +156,24 @@ impl Fabric {
         self.up(command, options)
     }
 
+    /// Starts OpenSM on `node` beside an SM that is the master, and waits until it stands by.
+    pub fn opensm_standing_by(&self, node: &str, options: &[&str]) -> io::Result<Process> {
+        let command = self.preloaded(&program("opensm")?, node)?;
+        self.until("Entering STANDBY state", command, options)
+    }
+
     /// Runs OpenSM until it has set up the fabric.
-    fn up(&self, mut command: Command, options: &[&str]) -> io::Result<Process> {
+    fn up(&self, command: Command, options: &[&str]) -> io::Result<Process> {
+        self.until("SUBNET UP", command, options)
+    }
+
+    /// Runs OpenSM until its log says so.
+    fn until(
+        &self,
+        said: &'static str,
+        mut command: Command,
+        options: &[&str],
+    ) -> io::Result<Process> {
         let log = self.dir().join("opensm.log");
         // A former run's line must not be taken for this one's.
         let _ = fs::remove_file(&log);
@@ -166,8 +182,8 @@ impl Fabric {
             .arg(&log)
             .args(options);
         let mut opensm = Process::spawn("opensm", &mut command, self.dir())?;
-        wait_for("OpenSM's SUBNET UP", SUBNET_UP, || {
-            if fs::read_to_string(&log).is_ok_and(|text| text.contains("SUBNET UP")) {
+        wait_for(said, SUBNET_UP, || {
+            if fs::read_to_string(&log).is_ok_and(|text| text.contains(said)) {
                 return Ok(true);
             }
             opensm.check()?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use sa_tests::cli::sapphire_in;
+use sa_tests::cli::{check, sapphire_in};
 use sm_control::config::Config;
 
 /// What `opensm -c FILE` of 3.3.23, which is Debian's, writes; without its comments.
@@ -204,5 +204,34 @@ fn garbage_is_answered() -> Result<()> {
     }
     println!("{taken} taken, {refused} refused");
     ensure!(taken > 20 && refused > 5);
+    Ok(())
+}
+
+/// What only a Subnet Manager follows is no slip in the configuration of one.
+#[test]
+fn a_check_knows_that_a_subnet_manager_follows_its_options() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let conf = directory.path().join("opensm.conf");
+    fs::write(
+        &conf,
+        "qos FALSE\nsminfo_polling_timeout 500\nm_key 0x12\nsweeping_interval 3\nbabble TRUE\n",
+    )?;
+    let config = directory.path().join("sapphired.toml");
+    let text = format!(
+        "[fabric]\nsource = \"sweep\"\nopensm_conf = {conf:?}\n[sm]\nsm_priority = 3\nenable_quirks = true\n\
+         [[port]]\ntransport = \"umad\"\ndevice = \"mlx5_0\"\n"
+    );
+    fs::write(&config, text)?;
+    let (is_good, said) = check(&config)?;
+    ensure!(is_good, "{said}");
+    for followed in ["sminfo_polling_timeout", "m_key", "sm_priority"] {
+        ensure!(!said.contains(followed), "{said}");
+    }
+    for not_followed in [
+        "[sm] enable_quirks has no effect here",
+        "babble is no option",
+    ] {
+        ensure!(said.contains(not_followed), "{said}");
+    }
     Ok(())
 }

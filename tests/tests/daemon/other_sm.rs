@@ -1,10 +1,10 @@
-//! What other Subnet Managers learn of `sapphired` as the Subnet Manager: they ask by Get(SMInfo).
+//! `sapphired` as the Subnet Manager beside others: what these learn by Get(SMInfo), and who of them is the master.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use sa_port::ibsim::{Attachment, IbsimClient, Options};
 use sa_rig::{Fabric, TWO_HOSTS, wait_for};
 use sa_tests::config::Config;
-use sa_tests::daemon::PATIENCE;
+use sa_tests::daemon::{Daemon, PATIENCE};
 use sa_tests::served::Served;
 use sa_tests::skip;
 use sa_wire::mad::{Status, method};
@@ -17,7 +17,7 @@ use zerocopy::FromBytes;
 fn bed(keys: &str) -> Result<(Served, Asker)> {
     let config = Config::of_sweep().with(keys).ibsim("H1");
     let bed = Served::on(Fabric::start(TWO_HOSTS)?, &config)?;
-    let asker = Asker::on(&bed.fabric)?;
+    let asker = Asker::on(&bed.fabric, ("H2", 1))?;
     Ok((bed, asker))
 }
 
@@ -25,21 +25,25 @@ struct Asker {
     client: IbsimClient,
     transaction: u64,
     sm_lid: u16,
+    /// The switch's port that leads to the SM which is asked by a directed route.
+    port: u8,
     // After what uses it.
     _attachment: Attachment,
 }
 
 impl Asker {
-    fn on(fabric: &Fabric) -> Result<Self> {
+    /// On a node; the SM is behind that port of the switch.
+    fn on(fabric: &Fabric, (node, port): (&str, u8)) -> Result<Self> {
         let mut attachment = Attachment::new(&Options {
             base: fabric.base().to_owned(),
-            ..Options::on("H2")
+            ..Options::on(node)
         })?;
         let sm_lid = attachment.port()?.sm_lid.context("an SM's LID")?.get();
         Ok(Self {
             client: attachment.client()?,
             transaction: 0,
             sm_lid,
+            port,
             _attachment: attachment,
         })
     }
@@ -47,9 +51,14 @@ impl Asker {
     /// Asks once, by a directed route or by LID. Errors: no answer within [`PATIENCE`].
     fn ask(&mut self, method: u8, is_directed: bool) -> Result<Smp> {
         self.transaction += 1;
-        // Out at the own port, then at the switch's port to H1.
-        let mut smp = Smp::directed(method, attribute::SM_INFO, self.transaction, &[1, 1])
-            .context("a route")?;
+        // Out at the own port, then at the switch's.
+        let mut smp = Smp::directed(
+            method,
+            attribute::SM_INFO,
+            self.transaction,
+            &[1, self.port],
+        )
+        .context("a route")?;
         let mut slot = Slot::EMPTY;
         slot.header.lid = PERMISSIVE_LID.into();
         if !is_directed {
@@ -123,7 +132,75 @@ fn a_command_of_another_sm_is_refused_and_changes_nothing() -> Result<()> {
     Ok(())
 }
 
+/// What the port of a node says: its LID, and that of its SM.
+fn lids(fabric: &Fabric, node: &str) -> Result<(u16, u16)> {
+    let mut attachment = Attachment::new(&Options {
+        base: fabric.base().to_owned(),
+        ..Options::on(node)
+    })?;
+    let facts = attachment.port()?;
+    let lid = |lid: Option<sa_wire::Lid>| lid.map_or(0, |lid| lid.get());
+    Ok((lid(facts.lid), lid(facts.sm_lid)))
+}
+
+#[test]
+fn it_stands_by_for_an_opensm_and_takes_over_when_that_is_gone() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let fabric = Fabric::start(TWO_HOSTS)?;
+    let mut opensm = fabric.opensm("H1", &[])?;
+    let (before, theirs) = (lids(&fabric, "H2")?, lids(&fabric, "H1")?.0);
+    ensure!(before.1 == theirs && theirs != 0, "{before:?} {theirs}");
+    // A priority above OpenSM's: a master is a master.
+    let keys = "sm_priority = 9\nsminfo_polling_timeout = 200\npolling_retry_number = 2\n";
+    let config = Config::of_sweep()
+        .with(keys)
+        .ibsim("H2")
+        .write(fabric.dir())?;
+    let mut daemon = Daemon::start(&fabric, &config)?;
+    daemon.wait_logged("Entering STANDBY state")?;
+    let mut asker = Asker::on(&fabric, ("H1", 2))?;
+    // Over many polls, each of which would end it if it went wrong.
+    for _ in 0..20 {
+        let told = told(&asker.ask(method::GET, true)?)?;
+        ensure!((told.2, told.3) == (9, STANDBY), "{told:x?}");
+    }
+    daemon.wait_logged("standing by: the SM of port")?;
+    ensure!(lids(&fabric, "H2")? == before, "it wrote something");
+
+    opensm.stop();
+    ensure!(daemon.next_epoch("ready")? == 1);
+    let log = daemon.logged();
+    ensure!(
+        log.contains("Entering DISCOVERING state") && log.contains("Entering MASTER state"),
+        "{log}"
+    );
+    let own = before.0;
+    ensure!(lids(&fabric, "H2")? == (own, own), "LIDs stay");
+    ensure!(lids(&fabric, "H1")? == (theirs, own));
+    ensure!(told(&asker.ask(method::GET, true)?)?.3 == MASTER);
+    Ok(())
+}
+
+#[test]
+fn an_opensm_stands_by_for_it_and_it_goes_on() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let (mut bed, _) = bed("sm_priority = 7\n")?;
+    let mut opensm = bed.fabric.opensm_standing_by("H2", &["-p", "3"])?;
+    bed.daemon.signal("HUP")?;
+    bed.daemon.next_epoch("reloaded")?;
+    let (own, sm) = lids(&bed.fabric, "H1")?;
+    ensure!(lids(&bed.fabric, "H2")?.1 == own && sm == own);
+    opensm.stop();
+    Ok(())
+}
+
 /// Of the simulator: the node GUID and the port number.
 const PORT_OF_H1: u64 = 0x10_0001;
 /// SMState.
 const MASTER: u8 = 3;
+/// SMState.
+const STANDBY: u8 = 2;

@@ -38,6 +38,7 @@ pub(super) fn turns(topology: &Topology) -> Vec<Turn> {
             0 => (u32::MAX, nth, 0),
             _ => (u32::MAX - 1 - hosts[switch.index()], switch.0, port),
         };
+        // Most ports have one LID, and then the rounds are the faster way.
         let sibling = (end.lmc.lids() > 1).then_some(nth);
         all.extend(end.lids().zip(0_u16..).map(|(lid, offset)| {
             let turn = Turn {

@@ -69,6 +69,7 @@ impl Siblings {
                 fewest_of_port = fewest_of_port.min(before.unwrap_or(u32::MAX));
             }
         }
+        // A switch that none has been sent to comes first, however many LIDs its cables have.
         let cable = fresh.or(any)?;
         match went.iter_mut().find(|(switch, _)| *switch == far[cable]) {
             Some((_, lids)) => *lids += 1,

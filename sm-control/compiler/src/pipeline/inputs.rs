@@ -62,6 +62,8 @@ pub struct Inputs {
     pub opensm_conf: Option<PathBuf>,
     /// Options over those of `opensm_conf`, one by one.
     pub settings: Vec<Setting>,
+    /// Who reads them is the Subnet Manager: options that only an SM follows are followed.
+    pub is_manager: bool,
     /// `prefix-routes.conf`; else what `opensm_conf` names beside itself.
     pub prefix_routes: Option<PathBuf>,
     /// `opensm-sa.dump` to take alias GUIDs from.

@@ -6,8 +6,8 @@
 use sa_text::lines;
 use sa_wire::Lmc;
 
-use super::BYTE;
 use super::value::Value;
+use super::{BYTE, Setting};
 use crate::error::ParseError;
 use crate::text::{Cursor, decode};
 
@@ -199,6 +199,17 @@ impl ManagerOptions {
             options.set(key, &Value::new(cursor))?;
         }
         Ok(options)
+    }
+
+    /// True for a key that is one of these options, whatever its value.
+    pub fn has(key: &str) -> bool {
+        // Asked of the readers themselves, as a list beside them would grow old.
+        let setting = Setting {
+            key: key.to_owned(),
+            value: "0".to_owned(),
+        };
+        // A value that does not do is one of a key that is known.
+        !matches!(Self::default().apply(&setting), Ok(false))
     }
 
     /// Sets an option. False for another key, which is somebody else's.

@@ -23,6 +23,7 @@ mod clients;
 mod groups;
 mod places;
 mod records;
+mod routes;
 mod transition;
 mod unheld;
 mod wanted;
@@ -31,6 +32,7 @@ use core::fmt;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use routing::EngineKind;
 use sa_compiler::pipeline::{self, Compiled, Inputs, PipelineError, ReadProblem, Stamp};
 use sa_compiler::state::FabricState;
 use sa_fabric::options::{ManagerOptions, OpenSmOptions};
@@ -44,6 +46,7 @@ use sa_wire::{Guid, Lid, Pkey};
 use thiserror::Error;
 
 use self::clients::Clients;
+use self::routes::StandIn;
 use self::wanted::Plan;
 
 pub use self::groups::{Memberships, Multicast};
@@ -83,6 +86,13 @@ pub enum PlanFinding {
         /// The keys.
         keys: Vec<Pkey>,
     },
+    /// Nobody named an engine, and the routes of the one that is taken then close a credit loop: another one routes.
+    OtherEngine {
+        /// Whose routes were refused.
+        refused: EngineKind,
+        /// Whose routes are written.
+        taken: EngineKind,
+    },
     /// Keys do not fit the table of the switch port towards an end port, so nothing is checked there.
     NotEnforced {
         /// The GUID of the end port.
@@ -108,6 +118,8 @@ pub struct Planner {
     /// Who is in which group; none while nobody knows, and multicast tables stay as they are.
     groups: Option<Arc<Memberships>>,
     clients: Clients,
+    /// Routes instead of the engine that nobody named.
+    stand_in: Option<StandIn>,
 }
 
 /// What the subnet should hold, and what answers by it.
@@ -139,6 +151,7 @@ impl Planner {
             places: BTreeMap::new(),
             groups: None,
             clients: Clients::default(),
+            stand_in: None,
         }
     }
 
@@ -149,6 +162,7 @@ impl Planner {
             places: self.places,
             groups: self.groups,
             clients: self.clients,
+            stand_in: self.stand_in,
             ..Self::new(inputs, manager, self.remembered)
         }
     }
@@ -206,8 +220,7 @@ impl Planner {
             swept: Some(Arc::new(swept)),
             ..self.inputs.clone()
         };
-        let compiled = pipeline::compile_after(&inputs, stamp, before)?;
-        compiled.publishable()?;
+        let (compiled, stand_in) = routes::compile(&inputs, self.stand_in, stamp, before)?;
         // Copies, as a plan that fails further down must leave them alone.
         let mut places = self.places.clone();
         plan.route(&compiled.parts);
@@ -221,15 +234,18 @@ impl Planner {
             _ => plan.leave_multicast(),
         }
         let lid_findings = lids.findings.iter().cloned().map(PlanFinding::Lid);
+        let other_engine = stand_in.map(StandIn::finding);
         let (mut wanted, mut findings) = plan.finish();
         let transition = transition::of(found, &wanted, &compiled.parts, before);
         wanted.stages = transition.stages;
         findings.extend(transition.finding);
         (self.remembered, self.places) = (remembered, places);
+        // Kept also while an operator names an engine: without the name the subnet is as before.
+        self.stand_in = stand_in.or(self.stand_in);
         Ok(Planned {
             compiled,
             wanted: Arc::new(wanted),
-            findings: lid_findings.chain(findings).collect(),
+            findings: lid_findings.chain(other_engine).chain(findings).collect(),
             sm_lid,
             inputs,
         })
@@ -256,6 +272,11 @@ impl fmt::Display for PlanFinding {
                     "the P_Key table of port {port} has no room for {count} of its keys; give it fewer partitions"
                 )
             }
+            Self::OtherEngine { refused, taken } => write!(
+                f,
+                "the routes of {refused} close a credit loop, so {taken} routes, which closes none in any subnet; name an \
+                 engine in [routing] to decide otherwise"
+            ),
             Self::NotEnforced { port } => write!(
                 f,
                 "the switch port before port {port} has no room for its P_Keys, and checks none; give it fewer partitions"

@@ -41,6 +41,7 @@
 #![forbid(unsafe_code)]
 
 mod answering;
+mod asking;
 mod ibsim;
 mod port;
 mod relayed;
@@ -50,6 +51,7 @@ mod umad;
 mod watch;
 
 pub use self::answering::serve;
+pub use self::asking::ask;
 pub use self::ibsim::OverIbsim;
 pub use self::port::{Hidden, Packet, SmpPort};
 pub use self::relayed::OverRelay;

@@ -5,6 +5,7 @@
 //!        ^                 ├─> a CA or router port that is new ──> (NodeDescription,) PortInfo
 //!        │                 └─> a node that is known ──> a link
 //!        └── each port with a link whose far end is not known <── PortInfo;  P_Key tables of ports with a link
+//!                                                                       SMInfo of end ports with IsSM
 //! ```
 //!
 //! All questions go out as soon as they are known ([`Discovery::next_question`]), and each answer may bring more
@@ -20,7 +21,7 @@
 //! Two switches that share a GUID are told apart where both claim the same port, or tell different NodeInfo. Where
 //! neither is so they look like one switch, here as for other SMs.
 //!
-//! Not here: SMInfo of other SMs, and M_Keys that differ from node to node.
+//! Not here: M_Keys that differ from node to node.
 
 mod nodes;
 mod ports;
@@ -34,6 +35,7 @@ use sa_wire::smp::attribute;
 use crate::executor::{Outcome, Request};
 use crate::model::attributes::{Data, switch_info};
 use crate::model::{Block, Finding, Node, Place, Route, Subnet};
+use crate::sm_info::SmInfo;
 
 pub use self::question::Question;
 pub(crate) use self::question::device;
@@ -150,6 +152,7 @@ impl Discovery {
             }
             Question::Switch { node } => self.switch_told(node, data),
             Question::Port { at, .. } => self.port_told(at, data),
+            Question::Manager { at } => self.manager_told(at, data),
             Question::Keys { at, block } => self.keys_told(at, block, data),
         }
     }
@@ -203,6 +206,17 @@ impl Discovery {
             modifier,
         };
         node.tables.set(block, *data);
+    }
+
+    fn manager_told(&mut self, at: PortRef, data: &Data) {
+        match SmInfo::parse(data) {
+            Some(info) => self.subnet.note_manager(at, info),
+            None => {
+                let place = self.place_of(at);
+                let what = "it has no state that an SM can have";
+                self.impossible(place, attribute::SM_INFO, what);
+            }
+        }
     }
 
     fn impossible(&mut self, place: Place, attribute: u16, what: &'static str) {

@@ -1,4 +1,17 @@
 //! Answers to NodeInfo: new nodes, links, and what cannot be.
+//!
+//! | who answers through a port | then |
+//! |---|---|
+//! | a node that is not known yet | it is taken in, with a link from that port; its own attributes are asked for |
+//! | a known switch, at a port without a peer | one more link |
+//! | a known CA or router, at a port that nobody has entered yet | one more link, and an end port more |
+//! | a known node, at a port that is joined to another one already | two nodes with one GUID: the first is kept |
+//! | a known GUID with another type, port count or vendor | the same |
+//! | the node from which it was asked | a cable from the node back to itself: the link is left out |
+//! | no node type, GUID 0, a port that the node has not | an answer that cannot be: nobody is taken in |
+//!
+//! Nothing of a node is overwritten by a later answer: the first way that leads to it is the one by which it is asked and written
+//! to, and that is a shortest one, as questions go out in the order of their hops as long as nobody is slow.
 
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::Guid;
@@ -11,8 +24,11 @@ use crate::model::{Finding, Node, Place, Route};
 
 /// Who answered, at which of its ports, after which way.
 struct Answer {
+    /// With its NodeInfo alone.
     node: Node,
+    /// Its port at the end of the way.
     entered: u8,
+    /// The way.
     route: Route,
 }
 
@@ -45,6 +61,7 @@ impl Discovery {
         }
     }
 
+    /// Takes a node in, and asks for what it has: of a switch all that leads on comes with the answer about its port 0.
     fn new_node(&mut self, from: Option<PortRef>, answer: Answer, place: Place) {
         if self.subnet.nodes().len() >= self.options.most_nodes {
             return self.impossible(
@@ -105,6 +122,7 @@ impl Discovery {
         }
     }
 
+    /// Two places claim one GUID. The node that came first is managed, as a choice that changed would move its LIDs.
     fn duplicate(&mut self, kept: PortRef, left_out: Place) {
         let Some(guid) = self.subnet.node(kept.node).map(Node::guid) else {
             return;

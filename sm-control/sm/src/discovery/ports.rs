@@ -1,4 +1,16 @@
 //! Answers to PortInfo: further ports, links to follow, P_Key tables to read.
+//!
+//! | PortInfo of | is followed by |
+//! |---|---|
+//! | port 0 of a switch | PortInfo of ports 1 to n, with the bit for extended speeds where port 0 has them; its P_Key table |
+//! | an external port with a link | its P_Key table, where the switch enforces any; NodeInfo through it, where the far end is not known |
+//! | an external port without a link | nothing |
+//! | the SM's own port | its P_Key table; NodeInfo through it |
+//! | another port of a CA or router | its P_Key table: no packet passes through such a node |
+//! | an end port with IsSM, but the SM's own | SMInfo |
+//!
+//! SwitchInfo and PortInfo of a switch are asked for side by side and may come in any order. Capacities of P_Key tables are in
+//! the one, links in the other, so whichever comes last asks for the tables.
 
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::records::PortInfoRecord;
@@ -48,6 +60,12 @@ impl Discovery {
             self.ask_external_ports(at.node, extended);
         }
         self.ask_keys(at);
+        // IsSM of external ports means nothing: an SM is behind an end port.
+        let is_end_port = is_port0 || !is_switch;
+        let has_manager = info.capability_mask.get() & PortInfoRecord::IS_SM != 0;
+        if is_end_port && has_manager && self.subnet.sm() != Some(at) {
+            self.ask(Question::Manager { at });
+        }
         // Packets pass a CA at no port but the SM's own.
         let is_way_on = is_switch || self.subnet.sm() == Some(at);
         if !is_port0 && is_way_on && state > PortState::Down {

@@ -1,4 +1,16 @@
 //! A question, and the SMP that asks it.
+//!
+//! | question | attribute | modifier |
+//! |---|---|---|
+//! | `Node` | NodeInfo | 0 |
+//! | `Description` | NodeDescription | 0 |
+//! | `Switch` | SwitchInfo | 0 |
+//! | `Port` | PortInfo | port number, bit 31 for extended speeds |
+//! | `Manager` | SMInfo | 0 |
+//! | `Keys` | P_KeyTable | block; of switches the port in the upper half |
+//!
+//! Questions about one node share a window of requests, those about whoever is behind a port have one for each port: nobody knows
+//! yet whether two of these lead to the same node.
 
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::smp::attribute;
@@ -33,6 +45,11 @@ pub enum Question {
         /// Speeds beyond QDR are wanted too: the device has them.
         extended: bool,
     },
+    /// SMInfo: an SM is on this port.
+    Manager {
+        /// The end port that is asked.
+        at: PortRef,
+    },
     /// A block of the P_Key table.
     Keys {
         /// Whose.
@@ -49,6 +66,7 @@ impl Question {
             Self::Node { .. } => (attribute::NODE_INFO, 0),
             Self::Description { .. } => (attribute::NODE_DESCRIPTION, 0),
             Self::Switch { .. } => (attribute::SWITCH_INFO, 0),
+            Self::Manager { .. } => (attribute::SM_INFO, 0),
             Self::Port { at, extended } => {
                 let speeds = if extended { EXTENDED_SPEEDS } else { 0 };
                 (attribute::PORT_INFO, speeds | u32::from(at.port))
@@ -68,7 +86,10 @@ impl Question {
     pub(super) fn asked_of(&self) -> Option<PortRef> {
         match *self {
             Self::Node { .. } => None,
-            Self::Description { at } | Self::Port { at, .. } | Self::Keys { at, .. } => Some(at),
+            Self::Description { at }
+            | Self::Port { at, .. }
+            | Self::Manager { at }
+            | Self::Keys { at, .. } => Some(at),
             Self::Switch { node } => Some(PortRef { node, port: 0 }),
         }
     }

@@ -1,4 +1,12 @@
 //! The requests of one device.
+//!
+//! ```text
+//!  answers ──> window one wider, not slow
+//!  a time-out ──> window half as wide, slow: one request at a time, in a place of its own
+//!  the last try of a request is over, and nothing was answered meanwhile ──> all that waits is given up
+//! ```
+//!
+//! A lane decides nothing about others: how many devices may have requests on the wire is the executor's.
 
 use std::collections::VecDeque;
 
@@ -9,8 +17,11 @@ use super::window::Window;
 /// What waits for a device, and how it behaves.
 #[derive(Debug)]
 pub(super) struct Lane<T> {
+    /// In the order in which they were asked; those that are tried again before all.
     waiting: VecDeque<Pending<T>>,
+    /// Under way.
     pub(super) flying: u32,
+    /// So far, refusals among them.
     pub(super) answers: u64,
     /// It left the last request unanswered: one at a time, out of the window of the others.
     pub(super) is_slow: bool,
@@ -40,6 +51,7 @@ impl<T> Lane<T> {
         self.waiting.push_front(pending);
     }
 
+    /// There is something to send, and room for it.
     pub(super) fn may_send(&self) -> bool {
         let most = if self.is_slow { 1 } else { self.window.size() };
         !self.waiting.is_empty() && self.flying < most
@@ -54,6 +66,7 @@ impl<T> Lane<T> {
         self.waiting.iter().filter(|pending| pending.tries > 0)
     }
 
+    /// It lives.
     pub(super) fn answered(&mut self) {
         self.answers += 1;
         self.is_slow = false;

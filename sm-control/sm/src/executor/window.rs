@@ -1,4 +1,11 @@
 //! A window that grows while answers come, and halves when they do not.
+//!
+//! ```text
+//! limit 8, begun at 1:  1  2 2  3 3 3  4 4 4 4  ..  8      one wider for each window that was answered
+//! a time-out at 8:      4  5 ..                            never below 1
+//! ```
+//!
+//! That is what networks do who know nothing of their bottleneck: here it is the processor of a switch.
 
 /// How many may be under way. One more each time that a whole window was answered; half of it, and never less than
 /// one, when answers stay out.

@@ -25,6 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::Guid;
 
+use crate::sm_info::SmInfo;
+
 pub use self::finding::{Finding, Place};
 pub use self::node::{Node, NodeError, Port, PortState};
 pub use self::route::Route;
@@ -36,6 +38,7 @@ pub struct Subnet {
     nodes: Vec<Node>,
     by_guid: BTreeMap<Guid, NodeIx>,
     sm: Option<PortRef>,
+    managers: BTreeMap<PortRef, SmInfo>,
     findings: BTreeSet<Finding>,
     is_as_left: bool,
 }
@@ -143,6 +146,17 @@ impl Subnet {
 
     pub(crate) const fn set_as_left(&mut self, is_as_left: bool) {
         self.is_as_left = is_as_left;
+    }
+
+    /// Other SMs, with the end ports where they are.
+    pub fn managers(&self) -> impl Iterator<Item = (PortRef, &SmInfo)> {
+        self.managers.iter().map(|(at, info)| (*at, info))
+    }
+
+    /// An SM is on that port.
+    pub fn note_manager(&mut self, at: PortRef, info: SmInfo) {
+        // The last word of a port counts, where it was asked twice.
+        self.managers.insert(at, info);
     }
 
     /// What is wrong with the subnet, kind by kind, each once.

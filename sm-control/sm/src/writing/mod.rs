@@ -68,6 +68,7 @@ pub struct Writing {
     routes: Routes,
     gate: Gate,
     memory: Memory,
+    failed: u64,
 }
 
 #[derive(Debug, Default)]
@@ -107,6 +108,7 @@ impl Writing {
             routes,
             gate: Gate::Tables,
             memory,
+            failed: 0,
         };
         // Switches first: what they tell of it is how a later process knows that nodes were written to.
         let is_switch = |node: &crate::model::Node| node.is_switch();
@@ -190,6 +192,11 @@ impl Writing {
         self.queue.len() + self.routes.waiting()
     }
 
+    /// Sets that were refused or not answered so far.
+    pub const fn failed(&self) -> u64 {
+        self.failed
+    }
+
     /// What later sweeps need.
     pub fn into_memory(self) -> Memory {
         self.memory
@@ -251,6 +258,7 @@ impl Writing {
 
     /// A Set was not done. What the node holds is known still where it said that it refuses.
     fn missed(&mut self, set: &Set, subnet: &mut Subnet, is_refused: bool) {
+        self.failed += 1;
         let needed = match set.kind {
             Kind::Switch | Kind::State(_) | Kind::Look(_) => false,
             Kind::Port => !is_refused,

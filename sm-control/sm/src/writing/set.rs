@@ -63,9 +63,12 @@ impl Set {
 }
 
 /// The bit of the modifier by which an SM says that it knows extended speeds, for devices that have them: without it
-/// they would take the enabled ones away.
+/// they would take the enabled ones away. Port 0 of a switch has no link, and so none.
 fn speeds(subnet: &Subnet, at: PortRef) -> u32 {
     let node = subnet.node(at.node);
+    if at.port == 0 {
+        return 0;
+    }
     let end = node.and_then(|node| node.port(node.end_port(at.port)));
     let mask = end
         .and_then(|port| port.info)
@@ -148,5 +151,10 @@ impl Memory {
 
     pub(super) fn forget(&mut self, key: &Key) {
         self.0.remove(key);
+    }
+
+    /// What was refused is sent in the next sweep: somebody says that it may be otherwise now.
+    pub fn try_again(&mut self) {
+        self.0.values_mut().for_each(|tried| tried.left = 0);
     }
 }

@@ -136,9 +136,10 @@ fn a_slow_switch_delays_nobody_else() {
             far.is_none_or(|far| far.node == own) || route.ports().is_empty()
         }
         Question::Switch { node } => *node == own,
-        Question::Description { at } | Question::Port { at, .. } | Question::Keys { at, .. } => {
-            at.node == own
-        }
+        Question::Description { at }
+        | Question::Port { at, .. }
+        | Question::Manager { at }
+        | Question::Keys { at, .. } => at.node == own,
     };
     let others = found
         .ended

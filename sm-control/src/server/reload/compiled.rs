@@ -16,6 +16,7 @@
 //! | none | never | |
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sa_compiler::pipeline::{self, Inputs, Stamp, Timings};
 use sa_compiler::state::FabricState;
@@ -62,6 +63,14 @@ impl From<Unsettled> for LoadError {
 }
 
 impl LoadError {
+    /// When it is to be tried again, where that is known.
+    pub(super) const fn again_in(&self) -> Option<Duration> {
+        match self {
+            Self::Sweep(error) => error.again_in(),
+            _ => None,
+        }
+    }
+
     /// The paths that the SA answers otherwise, where it failed for these.
     pub(super) fn differences(&self) -> &[Difference] {
         match self {

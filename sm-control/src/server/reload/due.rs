@@ -247,8 +247,9 @@ impl Schedule {
     }
 
     /// What was due failed, and nothing tells when it would not any more: it is tried again soon,
-    /// unless something else waits already. OpenSM may have been in the middle of it, or be away.
-    pub(super) fn retry(&mut self, failed: Due) {
+    /// unless something else waits already. OpenSM may have been in the middle of it, or be away. `again_in`: what the failure says
+    /// itself.
+    pub(super) fn retry(&mut self, failed: Due, again_in: Option<Duration>) {
         if self.waiting.is_some() {
             return;
         }
@@ -256,7 +257,8 @@ impl Schedule {
             self.retries = 0;
         }
         // Doubled four times at most: an OpenSM that is back is not waited for longer than 4 s.
-        let at = Instant::now() + RETRY * (1 << self.retries.min(MOST_DOUBLINGS));
+        let pause = RETRY * (1 << self.retries.min(MOST_DOUBLINGS));
+        let at = Instant::now() + again_in.unwrap_or(pause);
         self.retries += 1;
         self.waiting = Some(Waiting {
             at,
@@ -317,7 +319,7 @@ mod tests {
         schedule.note(Change::Programmed, &config);
         let due = schedule.next(&config, &loaded(true)).unwrap();
         assert!(due.anyway);
-        schedule.retry(due);
+        schedule.retry(due, None);
         let again = schedule.waiting.unwrap();
         assert!(again.anyway && again.cause == Cause::Retry);
     }
@@ -330,7 +332,7 @@ mod tests {
         let mut pauses = Vec::new();
         for _ in 0..7 {
             let now = Instant::now();
-            schedule.retry(failed);
+            schedule.retry(failed, None);
             let waiting = schedule.waiting.take().unwrap();
             pauses.push(waiting.at.duration_since(now).as_millis() / 250);
             failed = Due::ordered(Cause::Retry);
@@ -338,7 +340,7 @@ mod tests {
         assert_eq!(pauses, [1, 2, 4, 8, 16, 16, 16]);
         // What waits already comes first.
         schedule.note(Change::Returned, &config);
-        schedule.retry(failed);
+        schedule.retry(failed, None);
         let waiting = schedule.waiting.unwrap();
         assert_eq!(waiting.cause, Cause::Told(Change::Returned));
     }

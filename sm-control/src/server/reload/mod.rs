@@ -62,6 +62,7 @@ mod settled;
 mod sm;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, select};
 use sa_source::SaReader;
@@ -117,6 +118,8 @@ enum Outcome {
         is_new: bool,
         /// Because the SA answers otherwise: the comparison with it says when it does not any more.
         is_difference: bool,
+        /// When to try again, where the failure says so.
+        again_in: Option<Duration>,
     },
 }
 
@@ -245,16 +248,18 @@ impl<'a> Loader<'a> {
             Outcome::Failed {
                 is_new,
                 is_difference,
+                again_in,
             } => {
                 // Scripts wait for a line on standard output; a retry that fails in the same way is
                 // no answer to them.
                 if is_new {
                     self.report.reload_failed();
                 }
+                // A standby knows itself when it is to look again.
                 // Files that fail will fail again until they change; an SA may have been busy.
                 // Where it disagrees, the comparison finds out when it does not.
                 if self.sources.are_told() && !is_difference {
-                    self.schedule.retry(due);
+                    self.schedule.retry(due, again_in);
                 }
             }
         }
@@ -314,6 +319,7 @@ impl<'a> Loader<'a> {
         Outcome::Failed {
             is_new: self.report.failed(error, due.cause, in_service),
             is_difference: !differences.is_empty(),
+            again_in: error.again_in(),
         }
     }
 }

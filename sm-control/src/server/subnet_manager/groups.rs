@@ -82,6 +82,10 @@ impl Manager {
     /// Programs switches for the groups as they are joined now. `parts`: the fabric in force. True where a switch did not answer, so
     /// that another try is worth while.
     pub(in crate::server) fn follow_groups(&mut self, parts: &FabricState) -> bool {
+        // The tables are another SM's, whatever snapshot an earlier run has left.
+        if self.standby.is_some() {
+            return false;
+        }
         // Before the slow lane has seen a snapshot it knows no group of `partitions.conf`.
         let Some(members) = self.groups.members() else {
             return false;

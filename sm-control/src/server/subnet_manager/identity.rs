@@ -109,6 +109,7 @@ impl SmpPort for Noted<'_> {
     fn send(&mut self, packet: &Packet) -> Result<bool, PortError> {
         let is_sent = self.port.send(packet)?;
         // Relaxed: as where it is read.
+        // Without room nothing went out.
         self.identity
             .sent
             .fetch_add(u32::from(is_sent), Ordering::Relaxed);

@@ -26,18 +26,20 @@
 //!
 //! # The log
 //!
-//! Progress each second of a long sweep; `SUBNET UP` at the end of one that was ordered or changed something; each finding once, and
-//! once more when it is over. A failure is told by the thread that loads, as of any source.
+//! Progress each second of a long sweep; `SUBNET UP` at the end of one that was ordered or changed something, `Errors during
+//! initialization` where a Set of it was refused or not answered; each finding once, and once more when it is over. A failure is told by the thread that loads, as of any source.
 //!
 //! Multicast tables follow joins between two sweeps (`groups`).
 //!
-//! Not here yet: traps (a change is seen at the next sweep), other Subnet Managers (this one does not yield).
+//! Not here yet: traps (a change is seen at the next sweep), handover between Subnet Managers.
 
+mod error;
 mod groups;
 mod identity;
 mod lids;
 mod responder;
 mod said;
+mod standby;
 mod way;
 
 use core::sync::atomic::AtomicBool;
@@ -45,51 +47,31 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sa_compiler::pipeline::{self, Compiled, Inputs, ReadProblem, Stamp};
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_compiler::state::FabricState;
 use sa_fabric::options::ManagerOptions;
 use sa_sm::discovery;
 use sa_sm::executor::{Counts, Limits};
 use sa_sm::model::Subnet;
 use sa_sm::sm_info::SmState;
-use sa_sm::sweep::{Sweep, Swept};
+use sa_sm::sweep::{Progress, Sweep, Swept};
 use sa_source::When;
 use sm_plan::{PlanError, Planned, Planner};
-use sm_port::{End, OverRelay, RunError, SmpPort, Told, Watch, run};
-use thiserror::Error;
+use sm_port::{End, OverRelay, SmpPort, Told, Watch, run};
 use tracing::{info, warn};
 
+pub(in crate::server) use self::error::SweepError;
 use self::groups::Groups;
 use self::identity::{Identity, Noted};
 use self::responder::Responder;
 use self::said::Said;
+use self::standby::Standby;
 use self::way::{Way, WayError};
 
 pub(super) use self::way::with_its_port;
 use crate::config::Config;
 use crate::server::operators::sweeps::Sweeps;
 use crate::server::state::GroupsOfClients;
-
-/// Why a sweep puts nothing into service.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub(in crate::server) enum SweepError {
-    /// No port for SMPs.
-    #[error(transparent)]
-    Way(#[from] WayError),
-    /// The port failed on the way.
-    #[error(transparent)]
-    Port(#[from] RunError),
-    /// Options of the SM cannot be read.
-    #[error(transparent)]
-    Options(#[from] ReadProblem),
-    /// What was found cannot be planned; nothing was written.
-    #[error("the subnet stays as it is: {0}")]
-    Plan(#[from] PlanError),
-    /// The daemon ends.
-    #[error("the sweep was stopped")]
-    Stopped,
-}
 
 /// A Subnet Manager and what it knows.
 pub(in crate::server) struct Manager {
@@ -110,6 +92,10 @@ pub(in crate::server) struct Manager {
     sweeps: Arc<Sweeps>,
     /// Who answers them; none before the first sweep.
     responder: Option<Responder>,
+    /// The master that this SM stands by for; none where it is the master, or does not know yet.
+    standby: Option<Standby>,
+    /// It stood by once: what it remembers of LIDs may be old.
+    has_stood_by: bool,
     stop: Arc<AtomicBool>,
     /// How SMPs are sent, as the last sweep had it.
     limits: Limits,
@@ -143,6 +129,8 @@ impl Manager {
             identity: Arc::new(Identity::new()),
             sweeps: Arc::default(),
             responder: None,
+            standby: None,
+            has_stood_by: false,
             stop: Arc::clone(stop),
             limits: Limits::default(),
             groups: Groups::new(groups),
@@ -191,20 +179,34 @@ impl Manager {
         before: Option<&FabricState>,
         stamp: Stamp,
     ) -> Result<Option<Compiled>, SweepError> {
+        let sm_key = pipeline::options(inputs)?.sm_key;
+        // Before anything else: priority and key count for who asks now.
+        self.identity.follow(sm_key, options);
+        self.stand_by(options)?;
         let planner = self.planner(inputs, options)?;
         let mut planner = planner.with_groups(self.groups.members());
-        let sm_key = pipeline::options(inputs)?.sm_key;
-        self.identity.follow(sm_key, options);
+        // Who orders a sweep has mended something, most likely.
+        if when == When::Always {
+            self.swept.memory.try_again();
+        }
         let begun = Instant::now();
         let mut planned = None;
         let guid2lid = self.guid2lid.clone();
         let identity = Arc::clone(&self.identity);
+        let mut yields = None;
         let swept = self.run(options, |found| {
+            let ignores = options.mastership.ignore_other_sm;
+            yields = Standby::before(&identity.now().info, found).filter(|_| !ignores);
+            // No plan: so nothing is written, whatever was found.
+            if yields.is_some() {
+                return None;
+            }
             let plan = planner.plan(found, before, stamp);
             // Before the first Set: a process that is killed in the middle must give the same LIDs when it begins again.
             if let (Ok(_), Some(path)) = (&plan, &guid2lid) {
                 lids::write(path, planner.remembered());
             }
+            // Not before there is a plan: a master that cannot manage would keep others from it.
             if plan.is_ok() && identity.becomes(SmState::Master) != SmState::Master {
                 info!("Entering MASTER state");
             }
@@ -216,12 +218,16 @@ impl Manager {
             planner.swept(&self.swept.subnet);
         }
         self.planner = Some(planner);
-        let counts = swept?;
+        let progress = swept?;
+        if let Some(standby) = yields {
+            return Err(self.yields(standby));
+        }
         let Some(planned) = planned else {
             return Err(SweepError::Stopped);
         };
         let planned = planned?;
-        self.said.tell(&self.swept.subnet, &planned);
+        let own = self.identity.now().info;
+        self.said.tell(&own, &self.swept.subnet, &planned);
         self.follow_groups(&planned.compiled.parts);
         self.sweeps
             .find(self.said.standing() | self.groups.standing());
@@ -231,10 +237,11 @@ impl Manager {
             .replace(found.clone())
             .is_none_or(|last| last != found);
         // Of what nobody ordered only where something came of it: a line each 10 s would bury the others.
-        if is_new || counts.sets > 0 || when == When::Always {
-            tell_up(&self.swept.subnet, counts, &planned, begun.elapsed());
+        let has_written = progress.counts.sets > 0;
+        if is_new || has_written || when == When::Always {
+            tell_end(&progress, &planned, begun.elapsed());
         }
-        if when == When::Changed && !is_new && counts.sets == 0 {
+        if when == When::Changed && !is_new && !has_written {
             return Ok(None);
         }
         Ok(Some(self.in_force(planned, before, stamp)?))
@@ -258,16 +265,21 @@ impl Manager {
     fn planner(
         &mut self,
         inputs: &Inputs,
-        options: &ManagerOptions,
+        manager: &ManagerOptions,
     ) -> Result<Planner, SweepError> {
         let remembered = match self.planner.take() {
-            Some(planner) => return Ok(planner.with_inputs(inputs.clone(), options.clone())),
+            Some(planner) => return Ok(planner.with_inputs(inputs.clone(), manager.clone())),
             None => {
-                let lmc = pipeline::options(inputs)?.lmc.unwrap_or_default();
-                lids::read(self.guid2lid.as_deref(), lmc)
+                let options = pipeline::options(inputs)?;
+                // Numbers from 1 on: what was remembered counts no more than what ports have. And who has stood by takes LIDs
+                // as the master before has left them.
+                let is_old = self.has_stood_by && !manager.honor_guid2lid_file;
+                let path = self.guid2lid.as_deref();
+                let path = path.filter(|_| !options.reassign_lids && !is_old);
+                lids::read(path, options.lmc.unwrap_or_default())
             }
         };
-        let planner = Planner::new(inputs.clone(), options.clone(), remembered);
+        let planner = Planner::new(inputs.clone(), manager.clone(), remembered);
         Ok(planner.with_restored_clients(self.groups.are_restored()))
     }
 
@@ -283,12 +295,8 @@ impl Manager {
         &mut self,
         options: &ManagerOptions,
         plan: impl FnOnce(&Subnet) -> Option<Arc<sa_sm::writing::Wanted>>,
-    ) -> Result<Counts, SweepError> {
-        self.listen()?;
-        let mut port = match self.port.take() {
-            Some(port) => port,
-            None => self.way.attach(limits(options).timeout)?,
-        };
+    ) -> Result<Progress, SweepError> {
+        let mut port = self.attached(options)?;
         let mut noted = Noted {
             port: port.as_mut(),
             identity: &self.identity,
@@ -306,8 +314,8 @@ impl Manager {
             tell_progress(told);
         });
         let ended = run(&mut sweep, &mut noted, &self.stop, &mut watch);
-        let counts = sweep.progress().counts;
-        self.passed(counts);
+        let progress = sweep.progress();
+        self.passed(progress.counts);
         self.swept = match &ended {
             Ok(End::Over) => sweep.finish(),
             Ok(End::Stopped) | Err(_) => sweep.abandon(),
@@ -315,9 +323,18 @@ impl Manager {
         match ended? {
             End::Over => {
                 self.port = Some(port);
-                Ok(counts)
+                Ok(progress)
             }
             End::Stopped => Err(SweepError::Stopped),
+        }
+    }
+
+    /// The port, attached where it is not; who takes it puts it back while it is of use.
+    fn attached(&mut self, options: &ManagerOptions) -> Result<Box<dyn SmpPort>, WayError> {
+        self.listen()?;
+        match self.port.take() {
+            Some(port) => Ok(port),
+            None => self.way.attach(limits(options).timeout),
         }
     }
 
@@ -327,6 +344,7 @@ impl Manager {
         if self.responder.as_ref().is_some_and(Responder::is_there) {
             return Ok(());
         }
+        // An error ends the sweep: another SM owns the methods, or the device is away.
         if let Some(port) = self.way.listen()? {
             let responder = Responder::start(port, &self.identity, &self.stop);
             self.responder = Some(responder.map_err(WayError::Thread)?);
@@ -379,11 +397,21 @@ fn tell_progress(told: &Told) {
 }
 
 /// As OpenSM's log has it.
-fn tell_up(subnet: &Subnet, counts: Counts, planned: &Planned, took: Duration) {
-    let nodes = subnet.nodes().len();
-    let Counts { sent, sets, .. } = counts;
-    let ms = took.as_millis();
+fn tell_end(progress: &Progress, planned: &Planned, took: Duration) {
+    let Progress { nodes, failed, .. } = *progress;
+    let (smps, sets, ms) = (progress.counts.sent, progress.counts.sets, took.as_millis());
     // Of changed routes, where they could not all change at once.
     let stages = Some(planned.wanted.stages.len()).filter(|stages| *stages > 0);
-    info!(nodes, smps = sent, sets, stages, ms, "SUBNET UP");
+    match failed {
+        0 => info!(nodes, smps, sets, stages, ms, "SUBNET UP"),
+        _ => warn!(
+            nodes,
+            smps,
+            sets,
+            stages,
+            failed,
+            ms,
+            "Errors during initialization: what failed is tried again"
+        ),
+    }
 }

@@ -4,12 +4,13 @@
 //! however many sweeps find it, and a second line when it has ended.
 //!
 //! A sweep every ten seconds would fill a log with the same cable. So what stands is kept in words, what is new is a warning, and what
-//! is gone is said once more, as "no more". Three kinds come together: what discovery and writing noted, what the
-//! plan could not have, and switches that do not hold what was planned.
+//! is gone is said once more, as "no more". Four kinds come together: what discovery and writing noted, what the
+//! plan could not have, SMs that do not count, and switches that do not hold what was planned.
 
 use std::collections::BTreeSet;
 
 use sa_sm::model::Subnet;
+use sa_sm::sm_info::SmInfo;
 use sm_plan::Planned;
 use tracing::{info, warn};
 
@@ -24,10 +25,11 @@ impl Said {
     }
 
     /// Tells what is new of the findings of a sweep and its plan, and what is over.
-    pub(super) fn tell(&mut self, swept: &Subnet, planned: &Planned) {
+    pub(super) fn tell(&mut self, own: &SmInfo, swept: &Subnet, planned: &Planned) {
         let found = swept.findings().map(ToString::to_string);
         let plan = planned.findings.iter().map(ToString::to_string);
-        let now: BTreeSet<String> = found.chain(plan).chain(not_held(swept, planned)).collect();
+        let other = strangers(own, swept).chain(not_held(swept, planned));
+        let now: BTreeSet<String> = found.chain(plan).chain(other).collect();
         // New ones first: what is mended can wait for a line.
         for new in now.difference(&self.0) {
             warn!("{new}");
@@ -37,6 +39,20 @@ impl Said {
         }
         self.0 = now;
     }
+}
+
+/// SMs that do not count for their sm_key. A sentence each, without what changes from sweep to sweep.
+fn strangers(own: &SmInfo, swept: &Subnet) -> impl Iterator<Item = String> {
+    let others = swept.managers().map(|(_, other)| other);
+    // Of port GUID and key alone: state and counters change, and each change would be a line.
+    let strangers = others.filter(|other| !own.trusts(other));
+    strangers.map(|other| {
+        let of = other.guid.map_or_else(String::new, |guid| format!(" of port {guid}"));
+        format!(
+            "the SM{of} has another sm_key, so it does not count, and both may write to this subnet; give them one key, or \
+             stop one"
+        )
+    })
 }
 
 /// One sentence a switch, however many blocks it lacks.

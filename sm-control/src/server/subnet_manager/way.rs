@@ -94,6 +94,7 @@ impl Way {
     pub(super) fn listen(&mut self) -> Result<Option<Box<dyn SmpPort + Send>>, WayError> {
         match &self.transport {
             SaTransport::Umad { device, port } => {
+                // A second file: the first one's reader is away between two sweeps.
                 let port = OverUmad::serving(device.as_deref(), *port)?;
                 Ok(Some(Box::new(port)))
             }

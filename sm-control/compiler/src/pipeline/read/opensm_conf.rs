@@ -26,7 +26,7 @@ use crate::pipeline::Inputs;
 /// The options in force. Errors: `opensm.conf` cannot be read or parsed.
 pub(super) fn read(reader: &mut Reader, inputs: &Inputs) -> Result<OpenSmOptions, ReadProblem> {
     let mut options = match &inputs.opensm_conf {
-        Some(path) => file(reader, path)?,
+        Some(path) => file(reader, path, inputs.is_manager)?,
         None => OpenSmOptions::default(),
     };
     assign(reader, inputs, &mut options)?;
@@ -54,7 +54,7 @@ pub(super) fn manager(reader: &mut Reader, inputs: &Inputs) -> Result<ManagerOpt
 }
 
 /// Unknown options are no errors: a newer OpenSM may know them.
-fn file(reader: &mut Reader, path: &Path) -> Result<OpenSmOptions, ReadProblem> {
+fn file(reader: &mut Reader, path: &Path, is_manager: bool) -> Result<OpenSmOptions, ReadProblem> {
     let bytes = reader.bytes(Kind::Options, "opensm.conf", path)?;
     // Nearly any text is an opensm.conf with options that OpenSM does not know.
     if let Some(other) = mistaken(path, &bytes, FileKind::OpenSmConf) {
@@ -64,7 +64,9 @@ fn file(reader: &mut Reader, path: &Path) -> Result<OpenSmOptions, ReadProblem> 
     let notes = options.notes.iter().map(|note| note.remark(path));
     reader.remarks.extend(notes);
     // Two codes, since one is a fact and the other most likely a slip.
-    let unused = options.not_used.iter().map(|unused| {
+    let not_used = options.not_used.iter();
+    let unused = not_used.filter(|it| !(is_manager && ManagerOptions::has(&it.key)));
+    let unused = unused.map(|unused| {
         let (code, why) = match unused.is_known {
             true => ("option-without-effect", "has no effect here"),
             false => ("option-unknown", "is no option of OpenSM's"),
@@ -86,9 +88,10 @@ fn assign(
         let is_used = options
             .apply(setting)
             .map_err(|error| ReadProblem::parse(Path::new("[sm]"), error))?;
-        // A sweep follows what only an SM does.
-        if !is_used && inputs.swept.is_none() {
-            let key = &setting.key;
+        let key = &setting.key;
+        let is_followed = is_used || inputs.is_manager && ManagerOptions::has(key);
+        // Of a sweep they were told at the start.
+        if !is_followed && inputs.swept.is_none() {
             reader.warn(
                 "option-without-effect",
                 format!("[sm] {key} has no effect here"),

@@ -98,7 +98,8 @@ fn wherever_a_sweep_is_cut_short_the_next_makes_of_it_what_one_does() {
 #[test]
 fn a_restart_keeps_lids_and_tables_and_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    for case in cases() {
+    // Sweeps here ask without an M_Key.
+    for case in cases().into_iter().filter(|case| case.m_key == 0) {
         let name = case.name;
         let opensm = subnet(&read(name, "state-0-up.txt"));
         let (fabric, sm) = fabric(name, &opensm);

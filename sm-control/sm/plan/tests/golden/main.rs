@@ -9,6 +9,7 @@
 
 mod clients;
 mod cut_short;
+mod further;
 mod groups;
 mod kill;
 mod refused;

@@ -1,4 +1,20 @@
 //! A port: PortInfo, keys, VL arbitration, SL to VL.
+//!
+//! What it holds at power-on, as ibsim's devices do:
+//!
+//! | field | end ports | external ports of switches |
+//! |---|---|---|
+//! | LID, SM's LID, GID prefix | 0 | none |
+//! | PortState, PortPhysicalState | Init, LinkUp with a cable; Down, Polling without; port 0 of a switch always Active | the same |
+//! | MTUCap, VLCap, arbitration entries | those of the fabric | the same |
+//! | NeighborMTU | MTUCap; of port 0 256 bytes | MTUCap |
+//! | OperationalVLs | VLCap | VLCap |
+//! | P_Keys | 0xffff at index 0 | the same |
+//! | M_Key | none, lease 4,089 s | none |
+//! | SubnetTimeOut | 31 | none |
+//! | SL to VL | SL n on VL n, 15 on 7 | a table for each pair of ports, the same |
+//!
+//! A reboot ([`crate::Simulator::reboot`]) brings all of it back.
 
 use std::time::Duration;
 
@@ -18,6 +34,7 @@ pub(crate) enum PortState {
 /// A port of a node, or port 0 of a switch.
 #[derive(Debug, Clone)]
 pub(crate) struct Port {
+    /// As Get(PortInfo) tells it, but for the fields of the port that is asked by.
     pub(crate) info: PortInfoRecord,
     /// The far end of its cable.
     pub(crate) peer: Option<PortRef>,

@@ -1,4 +1,14 @@
 //! What switches have besides ports.
+//!
+//! | at power-on | |
+//! |---|---|
+//! | LinearFDBCap, MulticastFDBCap, PartitionEnforcementCap | 30,720, 1,024, 64 |
+//! | LinearFDBTop | 0: no packet by LID is forwarded |
+//! | linear tables | 0xff, no path, everywhere |
+//! | multicast tables | no port |
+//! | PortStateChange | set, as after any change of a link |
+//!
+//! Entries above LinearFDBTop are kept and not used, as the specification has it.
 
 use std::collections::BTreeMap;
 

@@ -5,6 +5,16 @@
 //!  attribute it has not ──> 0x000c     method it has not ──> 0x0008     a bad field ──> 0x001c
 //!  Set ──> kept, and the answer shows what is there now
 //! ```
+//!
+//! | attribute | Get | Set | who has it |
+//! |---|---|---|---|
+//! | NodeDescription, NodeInfo, GUIDInfo | yes | 0x0008 | all |
+//! | SwitchInfo | yes | tables' top, default ports, life time, PortStateChange | switches |
+//! | PortInfo, P_KeyTable, VLArbitrationTable, SLtoVLMappingTable | yes | yes | all |
+//! | LinearForwardingTable, MulticastForwardingTable | yes | yes | switches |
+//! | SMInfo, and what is not named here | 0x000c | 0x000c | nobody |
+//!
+//! Every answer keeps transaction, modifier and M_Key of its request.
 
 mod key;
 mod port_info;

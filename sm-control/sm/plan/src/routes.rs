@@ -1,0 +1,88 @@
+//! Which engine routes a subnet for which nobody named one.
+//!
+//! ```text
+//!  an engine is named ──> that one, and its credit loop refuses the plan
+//!  none is ──> minhop ──> proof ──┬─ no loop: taken
+//!                                 └─ a credit loop: dfsssp-nue, now and from now on
+//! ```
+//!
+//! Shortest paths close a loop on tori, dragonflies and damaged trees. A subnet that nobody said anything of is to come up all the
+//! same, on routes that cannot lock it up.
+//!
+//! | subnet | engine that is named | routes of |
+//! |---|---|---|
+//! | fat tree | none | minhop |
+//! | torus of 4x4x4 | none, and no torus configuration | dfsssp-nue |
+//! | torus of 4x4x4 | none, with a torus configuration | torus-2QoS, which the compiler takes then |
+//! | torus of 4x4x4 | minhop | nobody: the plan is refused |
+//!
+//! The stand-in stays, also when a repair would let minhop route again: to change engines is to write every table of the subnet.
+
+use routing::EngineKind;
+use sa_compiler::pipeline::{self, Compiled, Inputs, PipelineError, Stamp};
+use sa_compiler::state::FabricState;
+
+use crate::PlanFinding;
+
+/// An engine that routes instead of another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StandIn {
+    /// Whose routes were refused.
+    refused: EngineKind,
+}
+
+impl StandIn {
+    /// For a person.
+    pub(crate) const fn finding(self) -> PlanFinding {
+        PlanFinding::OtherEngine {
+            refused: self.refused,
+            taken: WITHOUT_LOOPS,
+        }
+    }
+}
+
+/// What may be published, and who stood in for the engine. `before` stood in at the last plan: then nobody else is tried.
+/// Errors: the compiler's, or the proof's word.
+pub(crate) fn compile(
+    inputs: &Inputs,
+    before: Option<StandIn>,
+    stamp: Stamp,
+    state: Option<&FabricState>,
+) -> Result<(Compiled, Option<StandIn>), PipelineError> {
+    // An operator who has named one meanwhile is followed.
+    if let Some(before) = before.filter(|_| inputs.engine.is_none()) {
+        return Ok((by_stand_in(inputs, stamp, state)?, Some(before)));
+    }
+    // Shortest paths first: on a tree they are the best there is, and cost least.
+    let compiled = pipeline::compile_after(inputs, stamp, state)?;
+    let refused = compiled.parts.routes.engine();
+    match compiled.publishable() {
+        Ok(()) => Ok((compiled, None)),
+        Err(PipelineError::CreditLoop { .. } | PipelineError::StrictLoop { .. })
+            if inputs.engine.is_none() && refused == EngineKind::MinHop =>
+        {
+            // Before the next one: the two together would take twice the memory.
+            drop(compiled);
+            let taken = by_stand_in(inputs, stamp, state)?;
+            Ok((taken, Some(StandIn { refused })))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn by_stand_in(
+    inputs: &Inputs,
+    stamp: Stamp,
+    state: Option<&FabricState>,
+) -> Result<Compiled, PipelineError> {
+    let inputs = Inputs {
+        engine: Some(WITHOUT_LOOPS),
+        ..inputs.clone()
+    };
+    let compiled = pipeline::compile_after(&inputs, stamp, state)?;
+    compiled.publishable()?;
+    Ok(compiled)
+}
+
+/// Routes any subnet without a credit loop, on one VL if need be.
+const WITHOUT_LOOPS: EngineKind = EngineKind::DfssspNue;

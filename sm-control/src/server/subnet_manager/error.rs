@@ -1,0 +1,79 @@
+//! Why a sweep puts nothing into service, in the words that operators get.
+//!
+//! | error | the subnet | what an operator does |
+//! |---|---|---|
+//! | port | as far as it was written | looks at the device |
+//! | plan | as before | mends what the words name |
+//! | standby, two masters | the other SM's | nothing, or stops one |
+//!
+//! All are tried again by the loader; none ends the daemon.
+
+use std::time::Duration;
+
+use sa_compiler::pipeline::ReadProblem;
+use sa_port::PortError;
+use sa_wire::Guid;
+use sm_plan::PlanError;
+use sm_port::RunError;
+use thiserror::Error;
+
+use super::way::WayError;
+
+/// Why a sweep puts nothing into service.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub(in crate::server) enum SweepError {
+    /// No port for SMPs.
+    #[error(transparent)]
+    Way(#[from] WayError),
+    /// The port failed on the way.
+    #[error(transparent)]
+    Port(#[from] RunError),
+    /// The port failed while the master was asked.
+    #[error("the SM's port: {0}")]
+    Asking(PortError),
+    /// Options of the SM cannot be read.
+    #[error(transparent)]
+    Options(#[from] ReadProblem),
+    /// What was found cannot be planned; nothing was written.
+    #[error("the subnet stays as it is: {0}")]
+    Plan(#[from] PlanError),
+    /// Another SM is the master.
+    #[error("standing by: {} is the master of the subnet", sm(.guid))]
+    Standby {
+        /// Of its port.
+        guid: Option<Guid>,
+        /// When it is to be asked whether it still is.
+        again_in: Duration,
+    },
+    /// This SM is the master, and so is another.
+    #[error(
+        "the subnet stays as it is: {} is a master of it too; stop one of the two, or give them different sm_keys if they \
+         are to manage two subnets", sm(.guid)
+    )]
+    TwoMasters {
+        /// Of its port.
+        guid: Option<Guid>,
+    },
+    /// The daemon ends.
+    #[error("the sweep was stopped")]
+    Stopped,
+}
+
+impl SweepError {
+    /// When it is to be tried again, where that is known.
+    pub(in crate::server) const fn again_in(&self) -> Option<Duration> {
+        match self {
+            Self::Standby { again_in, .. } => Some(*again_in),
+            _ => None,
+        }
+    }
+}
+
+/// Another SM, for a person.
+pub(super) fn sm(guid: &Option<Guid>) -> String {
+    guid.map_or_else(
+        || "an SM".to_owned(),
+        |guid| format!("the SM of port {guid}"),
+    )
+}
