@@ -103,6 +103,12 @@ impl Manager {
         self.planner = planner.with_inputs(inputs, ManagerOptions::default());
     }
 
+    /// As a new process that has the LIDs of this one: what devices hold has to be read.
+    pub fn restart(&mut self) {
+        self.swept = Swept::default();
+        self.in_force = None;
+    }
+
     /// A whole sweep. Errors: there is no plan; what answers stays.
     pub fn sweep(&mut self) -> Result<Took, SweepFailure> {
         let (mut planned, mut plan, mut plan_cpu) = (None, Duration::ZERO, Duration::ZERO);

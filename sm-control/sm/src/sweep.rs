@@ -303,6 +303,7 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
 /// Tables that were told or acknowledged before and were not read now. They are moved: those of a large subnet take
 /// hundreds of megabytes. Of nodes that are gone nothing is kept; when they are back they are read.
 fn take_over(subnet: &mut Subnet, before: Subnet) {
+    // A node that may have forgotten gets its tables again, whatever else is as it was.
     let keeps = !subnet.nodes().iter().any(reading::may_have_forgotten);
     subnet.set_as_left(keeps && subnet.is_like(&before));
     for old in before.into_nodes() {

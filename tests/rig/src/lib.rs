@@ -204,7 +204,12 @@ impl Fabric {
     /// Runs saquery on `node` and gives what it printed. Errors: it failed; the message has what
     /// it said.
     pub fn saquery(&self, node: &str, arguments: &[&str]) -> io::Result<String> {
-        let mut command = self.preloaded(&program("saquery")?, node)?;
+        self.tool("saquery", node, arguments)
+    }
+
+    /// The same of another program of infiniband-diags.
+    pub fn tool(&self, name: &str, node: &str, arguments: &[&str]) -> io::Result<String> {
+        let mut command = self.preloaded(&program(name)?, node)?;
         let output = command.args(arguments).output()?;
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         if output.status.success() {
@@ -212,7 +217,7 @@ impl Fabric {
         }
         let said = String::from_utf8_lossy(&output.stderr);
         Err(io::Error::other(format!(
-            "saquery {arguments:?}: {}: {said}",
+            "{name} {arguments:?}: {}: {said}",
             output.status
         )))
     }

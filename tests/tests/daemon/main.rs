@@ -15,5 +15,6 @@ mod simulator_return;
 mod soak;
 mod start;
 mod sweep;
+mod sweep_restart;
 mod umad;
 mod workers;

@@ -10,7 +10,7 @@ use sa_tests::served::Served;
 use sa_tests::skip;
 
 /// Two leaves and two spines, two hosts a leaf: `H0` to `H3`.
-const TREE: &str = "\
+pub(crate) const TREE: &str = "\
 switchguid=0x200000\nSwitch 8 \"L0\"\n[1] \"S0\"[1]\n[2] \"S1\"[1]\n[3] \"H0\"[1]\n[4] \"H1\"[1]\n\n\
 switchguid=0x200001\nSwitch 8 \"L1\"\n[1] \"S0\"[2]\n[2] \"S1\"[2]\n[3] \"H2\"[1]\n[4] \"H3\"[1]\n\n\
 switchguid=0x200010\nSwitch 8 \"S0\"\n[1] \"L0\"[1]\n[2] \"L1\"[1]\n\n\
@@ -20,7 +20,7 @@ caguid=0x100010\nHca 1 \"H1\"\n[1] \"L0\"[4]\n\n\
 caguid=0x100020\nHca 1 \"H2\"\n[1] \"L1\"[3]\n\n\
 caguid=0x100030\nHca 1 \"H3\"\n[1] \"L1\"[4]\n\n";
 
-fn config() -> Config {
+pub(crate) fn config() -> Config {
     Config::of_sweep()
         .ibsim("H0")
         .routing("engine = \"updn\"\n")

@@ -20,6 +20,7 @@ impl Simulator {
     }
 }
 
+/// The lines of a node, its ports and its tables.
 fn of_device(device: &Device) -> Vec<String> {
     let guid = device.guid;
     let info = device.switch.as_ref().map(|switch| switch.info);
@@ -31,6 +32,7 @@ fn of_device(device: &Device) -> Vec<String> {
     lines
 }
 
+/// One line, however much a port holds: a difference shows both whole.
 fn of_port(name: &str, port: &Port) -> String {
     let mut info = port.info;
     info.m_key_violations = 0.into();
@@ -40,6 +42,7 @@ fn of_port(name: &str, port: &Port) -> String {
     format!("{name} {:?} {info:?} {tables:?}", port.peer)
 }
 
+/// Blocks that are as at power-on are left out, written or not: nobody can tell.
 fn of_switch(switch: &Switch, guid: &impl Debug) -> Vec<String> {
     let mut lines = Vec::new();
     for (block, data) in &switch.linear {

@@ -135,7 +135,8 @@ impl Memory {
         self.0.insert(key, tried);
     }
 
-    /// Another sweep begins, over these nodes.
+    /// Another sweep begins, over these nodes. What others refused is forgotten: a node that is back is a new one, and
+    /// this must not grow with every node that ever was there.
     pub(super) fn next_sweep(&mut self, subnet: &Subnet) {
         self.0
             .retain(|(node, ..), _| subnet.by_guid(*node).is_some());

@@ -82,6 +82,8 @@ impl Manager {
     /// Programs switches for the groups as they are joined now. `parts`: the fabric in force. True where a switch did not answer, so
     /// that another try is worth while.
     pub(in crate::server) fn follow_groups(&mut self, parts: &FabricState) -> bool {
+        // The members are an input of the plan: whatever comes of them here, the next sweep makes one.
+        self.is_quiet = false;
         // The tables are another SM's, whatever snapshot an earlier run has left.
         if self.standby.is_some() {
             return false;

@@ -58,7 +58,7 @@ use sa_sm::sweep::{Progress, Sweep, Swept};
 use sa_source::When;
 use sm_plan::{PlanError, Planned, Planner};
 use sm_port::{End, OverRelay, SmpPort, Told, Watch, run};
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 pub(in crate::server) use self::error::SweepError;
 use self::groups::Groups;
@@ -96,6 +96,8 @@ pub(in crate::server) struct Manager {
     standby: Option<Standby>,
     /// It stood by once: what it remembers of LIDs may be old.
     has_stood_by: bool,
+    /// The last sweep planned, wrote nothing and left nothing undone: another one that finds the same need not plan.
+    is_quiet: bool,
     stop: Arc<AtomicBool>,
     /// How SMPs are sent, as the last sweep had it.
     limits: Limits,
@@ -131,6 +133,7 @@ impl Manager {
             responder: None,
             standby: None,
             has_stood_by: false,
+            is_quiet: false,
             stop: Arc::clone(stop),
             limits: Limits::default(),
             groups: Groups::new(groups),
@@ -191,6 +194,9 @@ impl Manager {
         }
         let begun = Instant::now();
         let mut planned = None;
+        // `Changed` is asked for where no file is other than at the last sweep, so with the same inputs what is found decides.
+        let may_skip = core::mem::take(&mut self.is_quiet) && when == When::Changed;
+        let mut is_skipped = false;
         let guid2lid = self.guid2lid.clone();
         let identity = Arc::clone(&self.identity);
         let mut yields = None;
@@ -199,6 +205,10 @@ impl Manager {
             yields = Standby::before(&identity.now().info, found).filter(|_| !ignores);
             // No plan: so nothing is written, whatever was found.
             if yields.is_some() {
+                return None;
+            }
+            is_skipped = may_skip && found.is_as_left();
+            if is_skipped {
                 return None;
             }
             let plan = planner.plan(found, before, stamp);
@@ -222,6 +232,14 @@ impl Manager {
         if let Some(standby) = yields {
             return Err(self.yields(standby));
         }
+        if is_skipped {
+            debug!(
+                smps = progress.counts.sent,
+                "nothing is new: not planned again"
+            );
+            self.is_quiet = true;
+            return Ok(None);
+        }
         let Some(planned) = planned else {
             return Err(SweepError::Stopped);
         };
@@ -241,10 +259,20 @@ impl Manager {
         if is_new || has_written || when == When::Always {
             tell_end(&progress, &planned, begun.elapsed());
         }
+        self.is_quiet = !has_written && !self.is_undone(&planned);
         if when == When::Changed && !is_new && !has_written {
             return Ok(None);
         }
         Ok(Some(self.in_force(planned, before, stamp)?))
+    }
+
+    /// Something of the plan, or of the groups' tables that follow it, is not held and has to be tried again.
+    fn is_undone(&self, planned: &Planned) -> bool {
+        self.swept.memory.has_refused()
+            || !planned.not_held(&self.swept.subnet).is_empty()
+            || !self.groups.standing().is_empty()
+            // It failed while tables of groups were written.
+            || self.port.is_none()
     }
 
     /// What answers: the plan where all of it is held.

@@ -52,6 +52,8 @@ pub struct Tap {
 pub struct Writes {
     /// How many.
     pub count: u64,
+    /// Of these, those of PortInfo.
+    pub ports: u64,
     /// When the last of them was answered.
     pub last: Option<Instant>,
 }
@@ -122,9 +124,10 @@ impl Shared {
         self.over.load(Ordering::Relaxed)
     }
 
-    fn wrote(&self) {
+    fn wrote(&self, is_port: bool) {
         let mut writes = lock(&self.writes);
         writes.count += 1;
+        writes.ports += u64::from(is_port);
         writes.last = Some(Instant::now());
     }
 

@@ -1,7 +1,7 @@
 //! A packet of the simulator's: addresses, status and one MAD.
 //!
 //! Bytes: 16 status (4, big-endian), 32 the MAD (256). In the MAD: 1 class, 3 method, 12 the low half of the
-//! transaction.
+//! transaction, 16 the attribute.
 
 /// Units: bytes.
 pub(super) const LENGTH: usize = 288;
@@ -48,6 +48,11 @@ impl Packet {
 
     pub(super) fn is_set(&self) -> bool {
         self.mad(3) == SET
+    }
+
+    /// Attribute 0x15.
+    pub(super) fn is_port_info(&self) -> bool {
+        [self.mad(16), self.mad(17)] == [0, 0x15]
     }
 
     /// Whether it was delivered to nobody.

@@ -149,7 +149,7 @@ impl Both {
                     continue;
                 };
                 if asked.packet.is_set() && !packet.is_returned() {
-                    self.shared.wrote();
+                    self.shared.wrote(asked.packet.is_port_info());
                 }
             }
             let _ = to_client.send(packet);
