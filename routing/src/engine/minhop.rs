@@ -133,7 +133,7 @@ impl<'a, const WORDS: usize> Spread<'a, WORDS> {
             let round = self.rounds.to(turn.switch);
             let cable = match turn.sibling {
                 None => round.next(&used),
-                Some(end) => self.siblings.next(end, round.cables(), &far, &used),
+                Some(end) => self.siblings.next(end, round, &far, &used),
             };
             // Not reached: the entry stays without a path.
             let Some(cable) = cable else {

@@ -48,20 +48,26 @@ fn in_turn(topology: &Topology) -> Vec<(Lid, SwitchIx, u8, usize)> {
     lids.into_iter().map(|(_, lid)| lid).collect()
 }
 
-/// The cable of a LID of one port, of several that it has: `went` holds the far switches of those before it.
+/// The cable of a LID of one port, of several that it has: `went` holds the far switches of those before it, `last` the port of
+/// the one right before it.
 fn of_siblings(
     nearer: &[(u8, SwitchIx)],
     used: &[u32; 256],
     went: &BTreeMap<SwitchIx, u32>,
+    last: u8,
 ) -> Option<u8> {
+    let mut nearer = nearer.to_vec();
+    let behind = nearer.iter().position(|(port, _)| *port > last);
+    nearer.rotate_left(behind.unwrap_or(0));
     let load = |port: u8| used[usize::from(port)];
     let fresh = nearer.iter().filter(|(_, far)| !went.contains_key(far));
-    if let Some((port, _)) = fresh.min_by_key(|(port, _)| (load(*port), *port)) {
+    // The first of equals.
+    if let Some((port, _)) = fresh.min_by_key(|(port, _)| load(*port)) {
         return Some(*port);
     }
     // Only a lower load, or at the same load a switch with fewer than any port taken before it, takes over.
     let (mut best, mut fewest) = (None, u32::MAX);
-    for (port, far) in nearer {
+    for (port, far) in &nearer {
         let lids = went[far];
         let is_better = best.is_none_or(|best| {
             load(*port) < load(best) || load(*port) == load(best) && lids < fewest
@@ -84,6 +90,7 @@ fn plain_tables(topology: &Topology) -> Vec<Vec<u8>> {
         let mut table = vec![NO_PATH; usize::from(topology.max_lid()) + 1];
         let mut used = [0_u32; 256];
         let mut went = vec![BTreeMap::new(); topology.end_ports.len()];
+        let mut last = vec![0_u8; topology.end_ports.len()];
         for (lid, to, port, nth) in &lids {
             if *to == from {
                 table[lid.index()] = *port;
@@ -97,11 +104,12 @@ fn plain_tables(topology: &Topology) -> Vec<Vec<u8>> {
             let several = topology.end_ports[*nth].lmc.lids() > 1;
             let plain = || nearer.iter().map(|(port, _)| *port);
             let best = match several {
-                true => of_siblings(&nearer, &used, &went[*nth]),
+                true => of_siblings(&nearer, &used, &went[*nth], last[*nth]),
                 false => plain().min_by_key(|port| (used[usize::from(*port)], *port)),
             };
             let Some(best) = best else { continue };
             table[lid.index()] = best;
+            last[*nth] = best;
             used[usize::from(best)] += u32::from(*port != 0);
             let far = nearer.iter().find(|(port, _)| *port == best).unwrap().1;
             *went[*nth].entry(far).or_insert(0) += 1;

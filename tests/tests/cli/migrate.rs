@@ -219,7 +219,7 @@ fn a_check_knows_that_a_subnet_manager_follows_its_options() -> Result<()> {
     let config = directory.path().join("sapphired.toml");
     let text = format!(
         "[fabric]\nsource = \"sweep\"\nopensm_conf = {conf:?}\n[sm]\nsm_priority = 3\nenable_quirks = true\n\
-         [[port]]\ntransport = \"umad\"\ndevice = \"mlx5_0\"\n"
+         [[port]]\ntransport = \"ibsim\"\nnode = \"H0\"\n"
     );
     fs::write(&config, text)?;
     let (is_good, said) = check(&config)?;

@@ -2,7 +2,8 @@
 //!
 //! As OpenSM does: a further LID leaves towards a switch that none before has been sent to, over the cable with the fewest LIDs
 //! among those; where all have had one, over the cable with the fewest LIDs, of equals towards the switch that has had fewest of
-//! this port.
+//! this port. Cables are looked at from the one after that of the LID before, around to it: the first of equals is so another one
+//! each time.
 //!
 //! # An example
 //!
@@ -16,13 +17,15 @@
 //!
 //! A host that has lost one spine so has LIDs by the other one, whichever of them a path record names.
 
-use super::rounds::MOST_CABLES;
+use super::rounds::{MOST_CABLES, Round};
 use crate::topology::SwitchIx;
 
 /// Towards which switches the LIDs of each port went, in the table of one switch.
 pub(super) struct Siblings {
     /// Shape: index = end port; switch, and LIDs.
     went: Vec<Vec<(SwitchIx, u32)>>,
+    /// Shape: index = end port; the cable of the LID before, of those that have one.
+    last: Vec<usize>,
 }
 
 impl Siblings {
@@ -30,6 +33,7 @@ impl Siblings {
     pub(super) fn new(ends: usize) -> Self {
         Self {
             went: vec![Vec::new(); ends],
+            last: vec![0; ends],
         }
     }
 
@@ -38,16 +42,21 @@ impl Siblings {
         self.went.iter_mut().for_each(Vec::clear);
     }
 
-    /// Which of these cables the next LID of a port takes. `far` are the switches at their other ends, `used` the LIDs on each.
-    pub(super) fn next(
+    /// Which cable of a round the next LID of a port takes. `far` are the switches at their other ends, `used` the LIDs on each.
+    pub(super) fn next<const WORDS: usize>(
         &mut self,
         end: u32,
-        cables: impl Iterator<Item = usize>,
+        round: &Round<WORDS>,
         far: &[SwitchIx],
         used: &[u32; MOST_CABLES],
     ) -> Option<usize> {
         // A port has 128 LIDs at most and mostly two or four: a list is looked through sooner than a map.
         let went = &mut self.went[end as usize];
+        // The first LID has none before it, and begins with the first cable.
+        let last = (!went.is_empty()).then_some(self.last[end as usize]);
+        let is_behind = move |cable: &usize| last.is_none_or(|last| *cable > last);
+        let behind = round.cables().filter(is_behind);
+        let cables = behind.chain(round.cables().filter(move |cable| !is_behind(cable)));
         let mut fresh: Option<usize> = None;
         let mut any: Option<usize> = None;
         let mut fewest_of_port = u32::MAX;
@@ -71,6 +80,7 @@ impl Siblings {
         }
         // A switch that none has been sent to comes first, however many LIDs its cables have.
         let cable = fresh.or(any)?;
+        self.last[end as usize] = cable;
         match went.iter_mut().find(|(switch, _)| *switch == far[cable]) {
             Some((_, lids)) => *lids += 1,
             None => went.push((far[cable], 1)),

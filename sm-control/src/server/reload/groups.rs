@@ -8,7 +8,6 @@
 //!  a join at 0 ms, others until 50 ms ──> written at 50 ms
 //!  a switch did not answer            ──> again after 250, 500, .. 4000 ms
 //! ```
-
 //!
 //! # Who waits for whom
 //!
@@ -21,11 +20,13 @@
 //! The slow lane tells that members changed, not how. Whoever follows looks at all of them and finds what to write by what
 //! switches hold; a word that comes while that goes on is followed once more, and costs no Set where nothing is left.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Receiver;
 
 use super::Loader;
+use crate::server::state::GroupsOfClients;
 
 /// How long joins are collected.
 const COLLECTED: Duration = Duration::from_millis(50);
@@ -38,17 +39,19 @@ const MOST_DOUBLINGS: u32 = 4;
 
 /// What there is to be followed, and when.
 pub(super) struct GroupChanges {
-    told: Receiver<()>,
+    /// Kept, as it has the sender: with the last one gone the channel would be ready for ever, and whoever waits for it never does
+    /// anything else.
+    members: Arc<GroupsOfClients>,
     due: Option<Instant>,
     /// In vain, in a row.
     tries: u32,
 }
 
 impl GroupChanges {
-    /// `told`: where the slow lane says that members are others.
-    pub(super) const fn new(told: Receiver<()>) -> Self {
+    /// `members`: where the slow lane says that they are others, if it does in this role.
+    pub(super) const fn new(members: Arc<GroupsOfClients>) -> Self {
         Self {
-            told,
+            members,
             due: None,
             tries: 0,
         }
@@ -56,7 +59,7 @@ impl GroupChanges {
 
     /// Where changes are told.
     pub(super) fn changes(&self) -> Receiver<()> {
-        self.told.clone()
+        self.members.changes()
     }
 
     /// Members are others.
@@ -113,10 +116,18 @@ impl Loader<'_> {
 mod tests {
     use super::*;
 
+    /// In a role in which nobody keeps groups: whoever waits for changes goes on to do other things.
+    #[test]
+    fn nobody_who_tells_is_no_change() {
+        let changes = GroupChanges::new(Arc::default());
+        let told = changes.changes();
+        let waited = told.recv_timeout(Duration::from_millis(1));
+        assert_eq!(waited, Err(crossbeam_channel::RecvTimeoutError::Timeout));
+    }
+
     #[test]
     fn a_burst_is_one_writing_and_what_is_in_vain_is_tried_ever_later() {
-        let (_tell, told) = crossbeam_channel::bounded(1);
-        let mut changes = GroupChanges::new(told);
+        let mut changes = GroupChanges::new(Arc::default());
         let long = Duration::from_secs(60);
         assert_eq!(changes.patience(long), long);
         changes.note();

@@ -137,7 +137,7 @@ impl<'a> Loader<'a> {
             sm,
             commands,
             schedule: Schedule::new(),
-            groups: GroupChanges::new(outlets.groups.changes()),
+            groups: GroupChanges::new(Arc::clone(&outlets.groups)),
             sources: Sources::new(teller),
             compiler: Compiler::default(),
             publication: Publication::new(config, outlets, Arc::clone(status)),

@@ -7,7 +7,6 @@
 //!
 //! Nothing is found anew for that: trees are made of the fabric that is in force. A block that is not acknowledged is a warning, and
 //! the next call or the next sweep writes it again; one that is refused waits for another value.
-
 //!
 //! | what fails | then |
 //! |---|---|
