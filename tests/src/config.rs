@@ -111,8 +111,11 @@ impl Config {
         self
     }
 
-    /// Writes it as `sapphired.toml` and gives its path.
+    /// Writes it as `sapphired.toml` and gives its path. A state directory that it names as `state` is there afterwards.
     pub fn write(&self, directory: &Path) -> Result<PathBuf> {
+        if self.others.contains("directory = \"state\"") {
+            fs::create_dir_all(directory.join("state"))?;
+        }
         self.write_as(&directory.join("sapphired.toml"))
     }
 
