@@ -425,6 +425,7 @@ mod tests {
                 "forwarding_entries_changed",
                 "rollbacks",
                 "shadow",
+                "subnet_manager",
                 "local_service",
                 "ports",
             ]
