@@ -89,7 +89,7 @@ fn tell(line: &Line<'_>, json: bool) -> Outcome {
         serde_json::to_string(line).map_err(Failure::of("JSON"))?
     } else {
         format!(
-            "{:<16}{:<10}{:>9} SMPs {:8.2} s to SUBNET UP {:7.2} s of CPU, {:5.1} us an SMP; ibsim {:.2} s",
+            "{:<18}{:<10}{:>9} SMPs {:8.2} s to SUBNET UP {:7.2} s of CPU, {:5.1} us an SMP; ibsim {:.2} s",
             line.subnet,
             line.who,
             line.smps,
