@@ -13,7 +13,7 @@
 //! LIDs whose entries stay need no second look: theirs are among the dependencies of the new tables. Nor do paths that pass no
 //! changed entry: only those of the switches behind one are followed, the others being the same before and after.
 //!
-//! A change whose mixture closes a cycle may be made in stages ([`Change::stages`]): LIDs that change together, then others. In each stage
+//! A change whose mixture closes a cycle may be made in stages (`Change::stages`): LIDs that change together, then others. In each stage
 //! those of earlier stages are as they will be, and those of later ones as they were. Packets of an earlier stage are believed to have
 //! arrived, or to be dropped, when the next begins.
 

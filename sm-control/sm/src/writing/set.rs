@@ -81,7 +81,7 @@ fn speeds(subnet: &Subnet, at: PortRef) -> u32 {
 
 /// What Sets of earlier sweeps left undone, so that they are not sent again in each: a device may refuse a value, or
 /// not keep a field. What it does not keep is not tried again until something else is wanted or held; what it refused is
-/// tried again after 1, 2, 4 and so on up to [`MOST_WAIT`] sweeps, as it may have had a reason that is over.
+/// tried again after 1, 2, 4 and so on up to 64 sweeps, as it may have had a reason that is over.
 #[derive(Debug, Clone, Default)]
 pub struct Memory(BTreeMap<Key, Tried>);
 
