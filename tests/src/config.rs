@@ -111,9 +111,9 @@ impl Config {
         self
     }
 
-    /// Writes it as `sapphired.toml` and gives its path. A state directory that it names as `state` is there afterwards.
+    /// Writes it as `sapphired.toml` and gives its path. The state directory of [`Self::of_sweep`] is there afterwards.
     pub fn write(&self, directory: &Path) -> Result<PathBuf> {
-        if self.others.contains("directory = \"state\"") {
+        if self.fabric.contains("sweep") {
             fs::create_dir_all(directory.join("state"))?;
         }
         self.write_as(&directory.join("sapphired.toml"))

@@ -150,8 +150,15 @@ fn it_stands_by_for_an_opensm_and_takes_over_when_that_is_gone() -> Result<()> {
     }
     let fabric = Fabric::start(TWO_HOSTS)?;
     let mut opensm = fabric.opensm("H1", &[])?;
-    let (before, theirs) = (lids(&fabric, "H2")?, lids(&fabric, "H1")?.0);
-    ensure!(before.1 == theirs && theirs != 0, "{before:?} {theirs}");
+    // Nobody attaches to H1 beside OpenSM now: the simulator would take IsSM off its port.
+    let before = lids(&fabric, "H2")?;
+    let theirs = before.1;
+    ensure!(theirs != 0 && theirs != before.0, "{before:?}");
+    // SUBNET UP comes before others can see that there is an SM.
+    wait_for("OpenSM to be seen", PATIENCE, || {
+        let seen = fabric.tool("smpquery", "H2", &["-D", "portinfo", "0,1,1"])?;
+        Ok(seen.contains("IsSM"))
+    })?;
     // A priority above OpenSM's: a master is a master.
     let keys = "sm_priority = 9\nsminfo_polling_timeout = 200\npolling_retry_number = 2\n";
     let config = Config::of_sweep()
