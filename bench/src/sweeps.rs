@@ -19,7 +19,6 @@ use sa_fabric::PortRef;
 use sa_fabric::options::ManagerOptions;
 use sa_sm::discovery::Options;
 use sa_sm::executor::{Counts, Limits};
-use sa_sm::lids::Remembered;
 use sa_sm::model::{Node, Port, PortState, Subnet};
 use sa_sm::sweep::{Sweep, Swept};
 use sa_sm::writing::Wanted;
@@ -98,9 +97,12 @@ impl Manager {
     }
 
     /// From the next sweep on by other inputs: a new policy, other options. What is remembered of LIDs and P_Keys stays.
-    pub fn change(&mut self, inputs: Inputs) {
-        let planner = core::mem::replace(&mut self.planner, nobody());
-        self.planner = planner.with_inputs(inputs, ManagerOptions::default());
+    #[must_use]
+    pub fn with_inputs(self, inputs: Inputs) -> Self {
+        Self {
+            planner: self.planner.with_inputs(inputs, ManagerOptions::default()),
+            ..self
+        }
     }
 
     /// As a new process that has the LIDs of this one: what devices hold has to be read.
@@ -159,15 +161,6 @@ impl Manager {
         let answer = Smp::read_from_bytes(&answer).ok()?;
         (answer.status().get() == 0).then_some(answer.data)
     }
-}
-
-/// A planner that stands for one that is being changed.
-fn nobody() -> Planner {
-    Planner::new(
-        Inputs::default(),
-        ManagerOptions::default(),
-        Remembered::default(),
-    )
 }
 
 fn links_down(subnet: &Subnet) -> usize {

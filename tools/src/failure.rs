@@ -218,6 +218,7 @@ impl Cause for CountError {}
 impl Cause for LineError {}
 impl Cause for MemoryError {}
 impl Cause for sa_bench::live::LiveError {}
+impl Cause for sa_bench::sweeps::SweepFailure {}
 impl Cause for sa_source::SaReadError {}
 
 impl Cause for ReadError {

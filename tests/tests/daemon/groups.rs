@@ -1,7 +1,6 @@
 //! Multicast groups of `sapphired` as the Subnet Manager: joins are granted, and switches programmed for them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -11,17 +10,9 @@ use sa_tests::daemon::PATIENCE;
 use sa_tests::served::Served;
 use sa_tests::skip;
 
-/// Two leaves and two spines, two hosts a leaf: `H0` to `H3`.
-const TREE: &str = "\
-switchguid=0x200000\nSwitch 8 \"L0\"\n[1] \"S0\"[1]\n[2] \"S1\"[1]\n[3] \"H0\"[1]\n[4] \"H1\"[1]\n\n\
-switchguid=0x200001\nSwitch 8 \"L1\"\n[1] \"S0\"[2]\n[2] \"S1\"[2]\n[3] \"H2\"[1]\n[4] \"H3\"[1]\n\n\
-switchguid=0x200010\nSwitch 8 \"S0\"\n[1] \"L0\"[1]\n[2] \"L1\"[1]\n\n\
-switchguid=0x200011\nSwitch 8 \"S1\"\n[1] \"L0\"[2]\n[2] \"L1\"[2]\n\n\
-caguid=0x100000\nHca 1 \"H0\"\n[1] \"L0\"[3]\n\n\
-caguid=0x100010\nHca 1 \"H1\"\n[1] \"L0\"[4]\n\n\
-caguid=0x100020\nHca 1 \"H2\"\n[1] \"L1\"[3]\n\n\
-caguid=0x100030\nHca 1 \"H3\"\n[1] \"L1\"[4]\n\n";
+use super::sweep::TREE;
 
+/// Of [`TREE`].
 const SWITCHES: [(&str, &str); 4] = [
     ("L0", "0x200000"),
     ("L1", "0x200001"),
@@ -105,7 +96,6 @@ fn switches_follow_joins_and_leaves_and_a_restart() -> Result<()> {
         return skip(&why);
     }
     let (fabric, mut console) = Fabric::with_console(TREE)?;
-    fs::create_dir(fabric.dir().join("state"))?;
     let bed = Served::on(fabric, &config())?;
     ensure!(bed.status()?["role"] == "full");
     wait_until_held(&bed, &[])?;

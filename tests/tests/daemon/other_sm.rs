@@ -5,6 +5,7 @@ use sa_port::ibsim::{Attachment, IbsimClient, Options};
 use sa_rig::{Fabric, TWO_HOSTS, wait_for};
 use sa_tests::config::Config;
 use sa_tests::daemon::{Daemon, PATIENCE};
+use sa_tests::http;
 use sa_tests::served::Served;
 use sa_tests::skip;
 use sa_wire::mad::{Status, method};
@@ -163,6 +164,7 @@ fn it_stands_by_for_an_opensm_and_takes_over_when_that_is_gone() -> Result<()> {
     let keys = "sm_priority = 0\nsminfo_polling_timeout = 200\npolling_retry_number = 2\n";
     let config = Config::of_sweep()
         .with(keys)
+        .with("[http]\nlisten = \"127.0.0.1:0\"\n")
         .ibsim("H2")
         .write(fabric.dir())?;
     let mut daemon = Daemon::start(&fabric, &config)?;
@@ -174,6 +176,11 @@ fn it_stands_by_for_an_opensm_and_takes_over_when_that_is_gone() -> Result<()> {
         ensure!((told.2, told.3) == (0, STANDBY), "{told:x?}");
     }
     daemon.wait_logged("standing by: the SM of port")?;
+    let (_, page) = http::get(http::address(&daemon.logged())?, "/metrics")?;
+    ensure!(
+        page.contains("\nsapphire_sm_sweep_failures_total 0\n"),
+        "nothing has failed: {page}"
+    );
     ensure!(lids(&fabric, "H2")? == before, "it wrote something");
 
     opensm.stop();

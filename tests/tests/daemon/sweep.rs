@@ -51,7 +51,6 @@ fn a_subnet_comes_up_stays_and_follows_its_cables() -> Result<()> {
         return skip(&why);
     }
     let (fabric, mut console) = Fabric::with_console(TREE)?;
-    fs::create_dir(fabric.dir().join("state"))?;
     let mut bed = Served::on(fabric, &config())?;
     ensure!(said(&bed.daemon, "nodes")? == 8);
     ensure!(said(&bed.daemon, "sets")? > 8, "{}", bed.daemon.logged());

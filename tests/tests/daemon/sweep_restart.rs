@@ -38,7 +38,6 @@ fn a_restart_writes_no_table() -> Result<()> {
         return skip(&why);
     }
     let (fabric, _console, tap) = Fabric::tapped(TREE)?;
-    fs::create_dir(fabric.dir().join("state"))?;
     fs::write(fabric.dir().join("opensm.conf"), QOS)?;
     let bed = Served::on(fabric, &config_with_qos())?;
     let first = tap.writes();

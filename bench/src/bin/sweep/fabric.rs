@@ -4,42 +4,28 @@ use std::fs;
 use std::path::Path;
 
 use policy::Dialect;
-use routing::EngineKind;
-use sa_bench::shapes;
+use sa_bench::shapes::Shape;
 use sa_compiler::pipeline::Inputs;
 use sa_fabric::formats::net;
-use sa_fabric::generate::{self, TorusSpec, plan};
 use sa_fabric::{Fabric, NodeIx, PortRef};
 use sa_wire::NodeType;
 
 use crate::Failure;
 
-/// By name: `torus:16x16x16x1`, one host on a switch, by torus-2QoS, or a shape by its word, as `fat-tree:32`
-/// (`sa_fabric::generate::named`), by the engine that goes with it. A torus needs a file in a directory. Errors: another
-/// name; the file cannot be written.
+/// By its name ([`Shape::named`]). A torus needs a file in a directory. Errors: another name; the file cannot be written.
 pub(crate) fn named(name: &str, qos: bool, folder: &Path) -> Result<(Fabric, Inputs), Failure> {
-    let unknown = || format!("{name}: expected torus:XxYxZxHOSTS, or a shape as fat-tree:32");
+    let shape = Shape::named(name).map_err(|error| format!("{name}: {error}"))?;
     let mut inputs = Inputs {
         qos: Some(qos),
-        engine: Some(shapes::engine(name)),
+        engine: Some(shape.engine),
         ..Inputs::default()
     };
-    let text = match name.strip_prefix("torus:") {
-        Some(numbers) => {
-            let numbers: Result<Vec<u8>, _> = numbers.split('x').map(str::parse).collect();
-            let numbers = numbers.map_err(|_| unknown())?;
-            let &[x, y, z, hosts] = numbers.as_slice() else {
-                return Err(unknown().into());
-            };
-            let plan = plan(&TorusSpec::new([x, y, z], hosts))?;
-            let conf = folder.join("torus-2QoS.conf");
-            fs::write(&conf, plan.torus_conf())?;
-            (inputs.engine, inputs.torus_conf) = (Some(EngineKind::Torus2Qos), Some(conf));
-            plan.net()
-        }
-        None => generate::named(name)?.ok_or_else(unknown)?.net(),
-    };
-    Ok((net::parse(text.as_bytes())?, inputs))
+    if let Some(text) = shape.torus_conf {
+        let conf = folder.join("torus-2QoS.conf");
+        fs::write(&conf, text)?;
+        inputs.torus_conf = Some(conf);
+    }
+    Ok((net::parse(shape.net.as_bytes())?, inputs))
 }
 
 /// The same with a new partition of all hosts and, where QoS is on, a policy whose set-up scope gives their ports another VL
@@ -57,14 +43,6 @@ pub(crate) fn with_policy(inputs: Inputs, folder: &Path) -> Result<Inputs, Failu
         partitions: Some(partitions),
         ..inputs
     })
-}
-
-/// Where the Subnet Manager is.
-pub(crate) fn first_host(fabric: &Fabric) -> Result<PortRef, Failure> {
-    let mut nodes = fabric.nodes().iter();
-    let first = nodes.position(|node| node.kind == NodeType::Ca);
-    let node = NodeIx::nth(first.ok_or("the fabric has no host")?);
-    Ok(PortRef { node, port: 1 })
 }
 
 /// A cable between switches that fails, far from the Subnet Manager, and the switch that is rebooted: one with hosts.

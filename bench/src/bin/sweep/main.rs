@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use fabric_simulator::{Simulator, Timing};
+use sa_bench::shapes::first_host;
 use sa_bench::sweeps::{Manager, Took};
 use sa_fabric::options::ManagerOptions;
 use sa_sm::lids::Remembered;
@@ -73,7 +74,7 @@ fn measure(name: &str, service: Duration, qos: bool, folder: &Path) -> Result<()
         ManagerOptions::default(),
         Remembered::default(),
     );
-    let sm = fabric::first_host(&fabric)?;
+    let sm = first_host(&fabric).ok_or("the fabric has no host")?;
     let (cable, leaf) = fabric::to_fail(&fabric)?;
     let far = fabric.port(cable).peer.ok_or("the cable has no far end")?;
     let mut manager = Manager::new(Simulator::new(&fabric, timing), planner, sm);
@@ -89,7 +90,7 @@ fn measure(name: &str, service: Duration, qos: bool, folder: &Path) -> Result<()
     step(&mut manager, "cable back")?;
     manager.simulator.reboot(leaf);
     step(&mut manager, "leaf rebooted")?;
-    manager.change(fabric::with_policy(inputs, folder)?);
+    manager = manager.with_inputs(fabric::with_policy(inputs, folder)?);
     step(&mut manager, "new policy")
 }
 

@@ -16,7 +16,6 @@
 //! A change whose mixture closes a cycle may be made in stages (`Change::stages`): LIDs that change together, then others. In each stage
 //! those of earlier stages are as they will be, and those of later ones as they were. Packets of an earlier stage are believed to have
 //! arrived, or to be dropped, when the next begins.
-
 //!
 //! # What is not in it
 //!

@@ -37,6 +37,15 @@ impl SlToVlRecord {
         }
         packed
     }
+
+    /// The table of what lies on the wire.
+    pub fn unpacked(vls: [u8; 8]) -> SlToVl {
+        let mut table = [0; 16];
+        for (pair, byte) in table.chunks_exact_mut(2).zip(vls) {
+            pair.copy_from_slice(&[byte >> 4, byte & 0xf]);
+        }
+        SlToVl(table)
+    }
 }
 
 /// Components of an SLtoVLMappingTableRecord.

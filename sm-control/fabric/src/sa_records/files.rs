@@ -8,10 +8,11 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use routing::{NO_PATH, Peer, Topology};
+use sa_wire::records::SlToVlRecord;
 use sa_wire::{NodeType, SlToVl};
 use thiserror::Error;
 
-use super::{partitions, tables};
+use super::partitions;
 use crate::formats::{lfts, sl2vl, subnet_lst};
 use crate::options::OpenSmOptions;
 use crate::outlet::{Folder, Out, Readers, WriteError};
@@ -137,7 +138,7 @@ fn write_sl2vl(out: &mut impl Write, live: &SaFabric, topology: &Topology) -> io
     let by_port: std::collections::HashMap<(u16, u8, u8), SlToVl> = records
         .map(|record| {
             let key = (record.lid.get(), record.input, record.output);
-            (key, tables::unpacked(record.vls))
+            (key, SlToVlRecord::unpacked(record.vls))
         })
         .collect();
     let lids: Vec<u16> = sections.iter().map(|section| section.lid.get()).collect();

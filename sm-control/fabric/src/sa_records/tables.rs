@@ -10,7 +10,6 @@
 use std::sync::Arc;
 
 use routing::{EndPortIx, GivenSl2Vl, NO_PATH, Peer, SwitchIx, Topology};
-use sa_wire::SlToVl;
 use sa_wire::records::{LinearForwardingTableRecord, SlToVlRecord};
 
 use crate::sa_records::SaFabric;
@@ -100,10 +99,12 @@ impl SaFabric {
                         switch,
                         record.input,
                         record.output,
-                        unpacked(record.vls),
+                        SlToVlRecord::unpacked(record.vls),
                     ));
                 }
-                Some(Place::End(end)) => given.end_ports.push((end, unpacked(record.vls))),
+                Some(Place::End(end)) => given
+                    .end_ports
+                    .push((end, SlToVlRecord::unpacked(record.vls))),
                 None => {}
             }
         }
@@ -168,13 +169,4 @@ const fn known(port: u8, ports: usize) -> u8 {
     } else {
         NO_PATH
     }
-}
-
-/// Two VLs a byte, that of the even SL in the upper half.
-pub(super) fn unpacked(vls: [u8; 8]) -> SlToVl {
-    let mut table = [0; 16];
-    for (pair, byte) in table.chunks_exact_mut(2).zip(vls) {
-        pair.copy_from_slice(&[byte >> 4, byte & 0xf]);
-    }
-    SlToVl(table)
 }

@@ -9,7 +9,6 @@
 //! | has no CapabilityMask.IsClientReregistrationSupported | never |
 //!
 //! With `no_clients_rereg` nobody is. The order goes with the port's other PortInfo, once: the bit is no field that a port keeps.
-
 //!
 //! # Why
 //!

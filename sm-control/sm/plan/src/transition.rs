@@ -31,6 +31,7 @@ use sa_sm::model::{Node, Port, PortState, Subnet};
 use sa_sm::wanted::linear;
 use sa_sm::writing::{Stage, Wanted};
 use sa_snapshot::model::EngineSl;
+use sa_wire::records::SlToVlRecord;
 use sa_wire::smp::attribute;
 use sa_wire::{Guid, Lid, Sl, SlToVl, SlVlMask};
 
@@ -127,7 +128,7 @@ impl Differing {
             unknown: 0,
         };
         for (at, blocks) in &wanted.tables {
-            let Some(node) = found.node(*at).filter(|node| passes_data(node)) else {
+            let Some(node) = found.node(*at).filter(|node| node.passes_data()) else {
                 continue;
             };
             for (block, data) in blocks {
@@ -191,7 +192,10 @@ impl<'a> Held<'a> {
             if block.attribute != attribute::SL_TO_VL {
                 continue;
             }
-            let table = unpacked(data);
+            let Some(packed) = data.first_chunk() else {
+                continue;
+            };
+            let table = SlToVlRecord::unpacked(*packed);
             for (input, output) in ports_of(node, block.modifier) {
                 self.sl2vl.entry((switch, input, output)).or_insert(table);
             }
@@ -220,12 +224,6 @@ impl<'a> Held<'a> {
             }
         }
     }
-}
-
-/// A link of it is Active.
-fn passes_data(node: &Node) -> bool {
-    let mut links = node.ports().filter(|(number, _)| *number != 0);
-    node.is_switch() && links.any(|(_, port)| port.state() == Some(PortState::Active))
 }
 
 /// Packets go between some ports that a modifier of SL2VL means.
@@ -280,15 +278,4 @@ fn held_sls(
         hints.filter_map(move |hint| state.routes.path_sl(hint, from, lid))
     });
     SlVlMask(sls.fold(0, |mask, sl| mask | 1 << sl.get()))
-}
-
-/// Two SLs a byte, the lower one first.
-fn unpacked(data: &[u8; 64]) -> SlToVl {
-    let mut table = SlToVl([0; 16]);
-    for (pair, byte) in table.0.chunks_exact_mut(2).zip(data) {
-        if let [even, odd] = pair {
-            (*even, *odd) = (byte >> 4, byte & 0xf);
-        }
-    }
-    table
 }

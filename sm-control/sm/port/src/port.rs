@@ -61,6 +61,21 @@ impl Packet {
 }
 
 impl Hidden {
+    /// The next SMP that `receive` puts into the slot, which says whether something has come; `None` when nothing waits.
+    /// Errors: those of `receive`.
+    pub(crate) fn next(
+        &mut self,
+        slot: &mut Slot,
+        mut receive: impl FnMut(&mut Slot) -> Result<bool, PortError>,
+    ) -> Result<Option<Packet>, PortError> {
+        while receive(slot)? {
+            if let Some(packet) = self.sort(slot) {
+                return Ok(Some(packet));
+            }
+        }
+        Ok(None)
+    }
+
     /// What a slot that has come brings; `None`, and counted, where it is no SMP from somebody else.
     pub(crate) fn sort(&mut self, slot: &Slot) -> Option<Packet> {
         let [_, class, ..] = slot.mad;

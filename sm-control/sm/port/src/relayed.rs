@@ -38,12 +38,8 @@ impl SmpPort for OverRelay {
     }
 
     fn receive(&mut self) -> Result<Option<Packet>, PortError> {
-        while self.inbox.receive(&mut self.slot)? {
-            if let Some(packet) = self.hidden.sort(&self.slot) {
-                return Ok(Some(packet));
-            }
-        }
-        Ok(None)
+        self.hidden
+            .next(&mut self.slot, |slot| self.inbox.receive(slot))
     }
 
     fn wait(&mut self, timeout: Duration) -> Result<bool, PortError> {

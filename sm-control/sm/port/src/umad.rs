@@ -77,12 +77,8 @@ impl SmpPort for OverUmad {
     }
 
     fn receive(&mut self) -> Result<Option<Packet>, PortError> {
-        while self.port.receive(&mut self.slot)? {
-            if let Some(packet) = self.hidden.sort(&self.slot) {
-                return Ok(Some(packet));
-            }
-        }
-        Ok(None)
+        self.hidden
+            .next(&mut self.slot, |slot| self.port.receive(slot))
     }
 
     fn wait(&mut self, timeout: Duration) -> Result<bool, PortError> {

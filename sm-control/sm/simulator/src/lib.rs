@@ -23,7 +23,7 @@
 
 mod device;
 mod faults;
-mod held;
+mod inspect;
 mod queue;
 mod sma;
 mod state;

@@ -73,6 +73,13 @@ impl Node {
         self.kind == NodeType::Switch
     }
 
+    /// True for a switch through which data may pass now.
+    /// One Active link is enough: its own port 0 sends and receives, too.
+    pub fn passes_data(&self) -> bool {
+        let mut links = self.ports().filter(|(number, _)| *number != 0);
+        self.is_switch() && links.any(|(_, port)| port.state() == Some(PortState::Active))
+    }
+
     /// Node GUID.
     pub const fn guid(&self) -> Guid {
         self.guid

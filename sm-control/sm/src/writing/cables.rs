@@ -105,10 +105,3 @@ impl Cables {
         hop.copied().unwrap_or(Hop::Nothing)
     }
 }
-
-/// True for a switch through which data may pass now.
-/// One Active link is enough: its own port 0 sends and receives, too.
-pub(super) fn is_running(node: &Node) -> bool {
-    let mut links = node.ports().filter(|(number, _)| *number != 0);
-    node.is_switch() && links.any(|(_, port)| port.state() == Some(PortState::Active))
-}

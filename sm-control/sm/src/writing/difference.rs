@@ -6,7 +6,6 @@ use sa_fabric::{NodeIx, PortRef};
 use sa_wire::records::SwitchInfoRecord;
 use sa_wire::smp::attribute;
 
-use super::cables::is_running;
 use super::routes::Routes;
 use super::set::{Key, Kind, Memory, Set};
 use super::wanted::{STATE_CHANGE, Wanted, settable, without_change, without_order};
@@ -32,7 +31,7 @@ pub(super) fn of_node(
     let mut is_held = false;
     let [before, tables, after, last] = &mut stages;
     // Once for all blocks: a first sweep of a large subnet has millions.
-    let is_running = is_running(found);
+    let is_running = found.passes_data();
     for (block, data) in wanted.tables.get(&node).into_iter().flatten() {
         let holds = found.tables.get(*block);
         let key = key(found, block.end_port, block.attribute, block.modifier);

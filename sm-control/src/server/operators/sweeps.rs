@@ -110,6 +110,11 @@ impl Sweeps {
         self.enter(Phase::Waiting);
     }
 
+    /// A sweep ended before it planned: another SM is the master.
+    pub(in crate::server) fn wait(&self) {
+        self.enter(Phase::Waiting);
+    }
+
     /// A sweep failed: what is known of the one before stays.
     pub(in crate::server) fn fail(&self) {
         self.failed.fetch_add(1, Ordering::Relaxed);

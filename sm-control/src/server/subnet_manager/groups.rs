@@ -23,14 +23,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use sa_compiler::state::FabricState;
-use sa_sm::executor::Counts;
-use sa_sm::sweep::Sweep;
 use sa_sm::writing::Wanted;
 use sm_plan::{Memberships, Multicast};
-use sm_port::{End, Watch, run};
 use tracing::{info, warn};
 
-use super::identity::Noted;
 use super::{Manager, SweepError};
 use crate::server::state::GroupsOfClients;
 
@@ -92,7 +88,8 @@ impl Manager {
             return false;
         };
         let begun = Instant::now();
-        let sets = match self.write_groups(parts, &members) {
+        let wanted = Multicast::new(&self.swept.subnet, parts, &members);
+        let sets = match self.write_groups(parts, &wanted) {
             Ok(sets) => sets,
             // The next sweep attaches the port anew, and writes.
             Err(SweepError::Stopped) => return false,
@@ -101,8 +98,7 @@ impl Manager {
                 return false;
             }
         };
-        let subnet = &self.swept.subnet;
-        let missing = Multicast::new(subnet, parts, &members).not_held(subnet);
+        let missing = wanted.not_held(&self.swept.subnet);
         let words = missing.iter().map(|(switch, blocks)| {
             format!("switch {switch} does not hold {blocks} blocks of its multicast tables; some members of groups may hear nothing")
         });
@@ -119,13 +115,8 @@ impl Manager {
     }
 
     /// Both rounds, each over when every switch has answered or was given up. The number of Sets. Errors: no port, or it failed.
-    fn write_groups(
-        &mut self,
-        parts: &FabricState,
-        members: &Memberships,
-    ) -> Result<u64, SweepError> {
+    fn write_groups(&mut self, parts: &FabricState, wanted: &Multicast) -> Result<u64, SweepError> {
         let mut sets = 0;
-        let wanted = Multicast::new(&self.swept.subnet, parts, members);
         // Most changes only add, and one round does.
         if wanted.is_losing() {
             let first = Wanted {
@@ -135,38 +126,7 @@ impl Manager {
             };
             sets += self.write(&first)?.sets;
         }
-        // Made of what is held by now.
-        let wanted = Multicast::new(&self.swept.subnet, parts, members);
         let last = wanted.last(&self.swept.subnet, parts.options.use_mfttop);
         Ok(sets + self.write(&last)?.sets)
-    }
-
-    /// Writes tables, and nothing else. Errors: no port, or it failed; then the next sweep attaches it.
-    fn write(&mut self, wanted: &Wanted) -> Result<Counts, SweepError> {
-        // Taken, so that one that fails is let go on every way out.
-        let Some(mut port) = self.port.take() else {
-            return Err(SweepError::Stopped);
-        };
-        let before = core::mem::take(&mut self.swept);
-        let mut sweep = Sweep::of_tables(self.limits, self.transaction, before, wanted);
-        // Counted as what a sweep sends: ActCount tells others that this SM is at work.
-        let mut noted = Noted {
-            port: port.as_mut(),
-            identity: &self.identity,
-        };
-        let ended = run(&mut sweep, &mut noted, &self.stop, &mut Watch::nobody());
-        let counts = sweep.progress().counts;
-        self.passed(counts);
-        self.swept = match &ended {
-            Ok(End::Over) => sweep.finish(),
-            Ok(End::Stopped) | Err(_) => sweep.abandon(),
-        };
-        match ended? {
-            End::Over => {
-                self.port = Some(port);
-                Ok(counts)
-            }
-            End::Stopped => Err(SweepError::Stopped),
-        }
     }
 }

@@ -33,6 +33,7 @@
 //!
 //! Not here yet: traps (a change is seen at the next sweep), handover between Subnet Managers.
 
+mod driving;
 mod error;
 mod groups;
 mod identity;
@@ -50,23 +51,21 @@ use std::time::{Duration, Instant};
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_compiler::state::FabricState;
 use sa_fabric::options::ManagerOptions;
-use sa_sm::discovery;
-use sa_sm::executor::{Counts, Limits};
-use sa_sm::model::Subnet;
+use sa_sm::executor::Limits;
 use sa_sm::sm_info::SmState;
-use sa_sm::sweep::{Progress, Sweep, Swept};
+use sa_sm::sweep::{Progress, Swept};
 use sa_source::When;
 use sm_plan::{PlanError, Planned, Planner};
-use sm_port::{End, OverRelay, SmpPort, Told, Watch, run};
+use sm_port::{OverRelay, SmpPort};
 use tracing::{debug, info, warn};
 
 pub(in crate::server) use self::error::SweepError;
 use self::groups::Groups;
-use self::identity::{Identity, Noted};
+use self::identity::Identity;
 use self::responder::Responder;
 use self::said::Said;
 use self::standby::Standby;
-use self::way::{Way, WayError};
+use self::way::Way;
 
 pub(super) use self::way::with_its_port;
 use crate::config::Config;
@@ -167,6 +166,8 @@ impl Manager {
                 let nodes = self.swept.subnet.nodes().len();
                 self.sweeps.end(nodes, begun.elapsed());
             }
+            // Another SM manages the subnet, as it should.
+            Err(SweepError::Standby { .. }) => self.sweeps.wait(),
             Err(_) => self.sweeps.fail(),
         }
         swept
@@ -310,118 +311,6 @@ impl Manager {
         let planner = Planner::new(inputs.clone(), manager.clone(), remembered);
         Ok(planner.with_restored_clients(self.groups.are_restored()))
     }
-
-    /// Answers to what was sent so far are none to what comes.
-    fn passed(&mut self, counts: Counts) {
-        let sent = u32::try_from(counts.sent).unwrap_or(0);
-        self.transaction = self.transaction.wrapping_add(sent);
-        self.sweeps.sent(counts);
-    }
-
-    /// Runs a sweep over the port, which is attached where it is not. A port that failed is let go.
-    fn run(
-        &mut self,
-        options: &ManagerOptions,
-        plan: impl FnOnce(&Subnet) -> Option<Arc<sa_sm::writing::Wanted>>,
-    ) -> Result<Progress, SweepError> {
-        let mut port = self.attached(options)?;
-        let mut noted = Noted {
-            port: port.as_mut(),
-            identity: &self.identity,
-        };
-        let discovery = discovery::Options {
-            m_key: options.m_key,
-            ..discovery::Options::default()
-        };
-        self.limits = limits(options);
-        let before = core::mem::take(&mut self.swept);
-        let mut sweep = Sweep::new(discovery, limits(options), self.transaction, before, plan);
-        let sweeps = Arc::clone(&self.sweeps);
-        let mut watch = Watch::new(TOLD_EVERY, |told| {
-            sweeps.go_on(told);
-            tell_progress(told);
-        });
-        let ended = run(&mut sweep, &mut noted, &self.stop, &mut watch);
-        let progress = sweep.progress();
-        self.passed(progress.counts);
-        self.swept = match &ended {
-            Ok(End::Over) => sweep.finish(),
-            Ok(End::Stopped) | Err(_) => sweep.abandon(),
-        };
-        match ended? {
-            End::Over => {
-                self.port = Some(port);
-                Ok(progress)
-            }
-            End::Stopped => Err(SweepError::Stopped),
-        }
-    }
-
-    /// The port, attached where it is not; who takes it puts it back while it is of use.
-    fn attached(&mut self, options: &ManagerOptions) -> Result<Box<dyn SmpPort>, WayError> {
-        self.listen()?;
-        match self.port.take() {
-            Some(port) => Ok(port),
-            None => self.way.attach(limits(options).timeout),
-        }
-    }
-
-    /// Others are answered from now on, if they are not already.
-    fn listen(&mut self) -> Result<(), WayError> {
-        // It may have ended with its port, which was pulled out.
-        if self.responder.as_ref().is_some_and(Responder::is_there) {
-            return Ok(());
-        }
-        // An error ends the sweep: another SM owns the methods, or the device is away.
-        if let Some(port) = self.way.listen()? {
-            let responder = Responder::start(port, &self.identity, &self.stop);
-            self.responder = Some(responder.map_err(WayError::Thread)?);
-        }
-        Ok(())
-    }
-}
-
-/// How SMPs are sent. OpenSM's own limit of four under way is no operator's word: without one the window adapts, as what the
-/// processors of switches stand differs.
-fn limits(options: &ManagerOptions) -> Limits {
-    let limits = Limits::default();
-    let asked = options.sweeps.max_wire_smps;
-    let is_default = asked == ManagerOptions::default().sweeps.max_wire_smps;
-    let window = match asked {
-        // "Any number" is what no fabric has answered yet.
-        0 => MOST_UNDER_WAY,
-        _ if is_default => limits.window,
-        asked => asked,
-    };
-    Limits {
-        window,
-        per_device: limits.per_device.min(window),
-        retries: options.sweeps.retries,
-        ..limits
-    }
-}
-
-/// SMPs without an answer, where an operator sets no limit: each takes memory.
-const MOST_UNDER_WAY: u32 = 8192;
-
-/// How often progress is told. For whom watches a first sweep of a large subnet.
-const TOLD_EVERY: Duration = Duration::from_secs(1);
-
-/// A line while a sweep goes on.
-fn tell_progress(told: &Told) {
-    let progress = &told.progress;
-    info!(
-        nodes = progress.nodes,
-        open = progress.open,
-        window = progress.window,
-        smps_per_second = told.per_second.round(),
-        "{}",
-        if progress.is_writing {
-            "writing"
-        } else {
-            "finding"
-        }
-    );
 }
 
 /// As OpenSM's log has it.

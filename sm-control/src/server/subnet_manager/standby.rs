@@ -26,12 +26,10 @@ use sa_sm::model::{Route, Subnet};
 use sa_sm::sm_info::{self, SmInfo, SmState};
 use sa_wire::Guid;
 use sa_wire::smp::attribute;
-use sm_port::ask;
 use tracing::info;
 
+use super::Manager;
 use super::error::{SweepError, sm};
-use super::identity::Noted;
-use super::{Manager, limits};
 
 /// The SM that is polled.
 #[derive(Debug)]
@@ -143,23 +141,6 @@ impl Manager {
         let (guid, again_in) = (standby.guid, standby.due_in());
         self.standby = Some(standby);
         Err(SweepError::Standby { guid, again_in })
-    }
-
-    /// One question. Errors: the port failed, or the daemon ends.
-    fn poll(&mut self, question: Request, options: &ManagerOptions) -> Result<Outcome, SweepError> {
-        let mut port = self.attached(options)?;
-        let mut noted = Noted {
-            port: port.as_mut(),
-            identity: &self.identity,
-        };
-        let limits = limits(options);
-        let outcome = ask(&mut noted, question, limits, self.transaction, &self.stop);
-        self.transaction = self
-            .transaction
-            .wrapping_add(limits.retries.saturating_add(1));
-        let outcome = outcome.map_err(SweepError::Asking)?;
-        self.port = Some(port);
-        outcome.ok_or(SweepError::Stopped)
     }
 }
 

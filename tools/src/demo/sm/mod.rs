@@ -28,14 +28,14 @@ use std::fs;
 use std::time::Duration;
 
 use fabric_simulator::{Simulator, Timing};
+use sa_bench::shapes::first_host;
 use sa_bench::sweeps::{Manager, Took};
 use sa_compiler::pipeline::Inputs;
 use sa_fabric::formats::net;
 use sa_fabric::generate::{TorusSpec, plan};
 use sa_fabric::options::ManagerOptions;
-use sa_fabric::{Fabric, NodeIx, PortRef};
+use sa_fabric::{Fabric, PortRef};
 use sa_sm::lids::Remembered;
-use sa_wire::NodeType;
 use serde::Serialize;
 use sm_plan::Planner;
 use tempfile::TempDir;
@@ -73,7 +73,7 @@ pub(super) fn run(radix: u8, json: bool) -> Outcome {
     let mut steps = Vec::new();
     for event in events {
         event.happen(&mut site);
-        let took = site.manager.sweep().map_err(in_words)?;
+        let took = or_fail(site.manager.sweep())?;
         let walked = look(&mut site)?;
         let step = Step {
             event,
@@ -104,33 +104,19 @@ fn prepare(radix: u8) -> Outcome<Site> {
         qos: Some(true),
         ..Inputs::default()
     };
-    let fabric = net::parse(plan.net().as_bytes()).map_err(in_words)?;
+    let fabric =
+        net::parse(plan.net().as_bytes()).map_err(|error| Failure::failed(error.to_string()))?;
     let timing = Timing {
         hop: Duration::from_micros(1),
         service: SERVICE,
     };
     let planner = Planner::new(inputs, ManagerOptions::default(), Remembered::default());
-    let at = first_host(&fabric)?;
+    let at = first_host(&fabric).ok_or_else(|| Failure::failed("the fabric has no host"))?;
     Ok(Site {
         manager: Manager::new(Simulator::new(&fabric, timing), planner, at),
         fabric,
         at,
         _directory: directory,
-    })
-}
-
-/// Of errors about what is in memory here, and in no file.
-fn in_words(error: impl std::error::Error) -> Failure {
-    Failure::failed(error.to_string())
-}
-
-fn first_host(fabric: &Fabric) -> Outcome<PortRef> {
-    let mut nodes = fabric.nodes().iter();
-    let first = nodes.position(|node| node.kind == NodeType::Ca);
-    let first = first.ok_or_else(|| Failure::failed("the fabric has no host"))?;
-    Ok(PortRef {
-        node: NodeIx::nth(first),
-        port: 1,
     })
 }
 

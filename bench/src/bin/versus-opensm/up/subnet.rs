@@ -1,54 +1,30 @@
 //! A subnet that both bring up, as files.
 
+use std::fmt;
 use std::fs;
 use std::path::Path;
 
 use routing::EngineKind;
-use sa_bench::shapes;
+use sa_bench::shapes::{self, Shape};
 use sa_fabric::Fabric;
 use sa_fabric::formats::net;
-use sa_fabric::generate::{self, TorusSpec, plan};
 use sa_wire::NodeType;
 
 use crate::failure::{Failure, Outcome};
 
 /// Cables, and how they are routed.
 pub(super) struct Subnet {
-    net: String,
-    torus_conf: Option<String>,
-    engine: EngineKind,
+    shape: Shape,
     fabric: Fabric,
 }
 
 impl Subnet {
     /// By name: `torus:8x8x8x1` (the last number: hosts on each switch), or a shape as `fat-tree:16`. Errors: another name.
     pub(super) fn named(name: &str) -> Outcome<Self> {
-        let wrong = |why: String| Failure::Usage(format!("--up {name}: {why}"));
-        let expected = || wrong("expected torus:XxYxZxHOSTS, or a shape as fat-tree:16".to_owned());
-        let (net, torus_conf, engine) = match name.strip_prefix("torus:") {
-            Some(numbers) => {
-                let numbers: Result<Vec<u8>, _> = numbers.split('x').map(str::parse).collect();
-                let numbers = numbers.map_err(|_| expected())?;
-                let &[x, y, z, hosts] = numbers.as_slice() else {
-                    return Err(expected());
-                };
-                let plan = plan(&TorusSpec::new([x, y, z], hosts));
-                let plan = plan.map_err(|error| wrong(error.to_string()))?;
-                (plan.net(), Some(plan.torus_conf()), EngineKind::Torus2Qos)
-            }
-            None => {
-                let made = generate::named(name).map_err(|error| wrong(error.to_string()))?;
-                let net = made.ok_or_else(expected)?.net();
-                (net, None, shapes::engine(name))
-            }
-        };
-        let fabric = net::parse(net.as_bytes()).map_err(|error| wrong(error.to_string()))?;
-        Ok(Self {
-            net,
-            torus_conf,
-            engine,
-            fabric,
-        })
+        let wrong = |why: &dyn fmt::Display| Failure::Usage(format!("--up {name}: {why}"));
+        let shape = Shape::named(name).map_err(|error| wrong(&error))?;
+        let fabric = net::parse(shape.net.as_bytes()).map_err(|error| wrong(&error))?;
+        Ok(Self { shape, fabric })
     }
 
     /// Writes `net`, and what OpenSM and sapphired read. Errors: the directory takes no files.
@@ -57,8 +33,8 @@ impl Subnet {
             let path = directory.join(name);
             fs::write(&path, text).map_err(Failure::of(path.display()))
         };
-        put("net", &self.net)?;
-        if let Some(conf) = &self.torus_conf {
+        put("net", &self.shape.net)?;
+        if let Some(conf) = &self.shape.torus_conf {
             put("torus-2QoS.conf", conf)?;
         }
         put("opensm.conf", &self.opensm_conf())?;
@@ -67,12 +43,12 @@ impl Subnet {
 
     /// No sweep after the first one; the rest is as OpenSM has it.
     fn opensm_conf(&self) -> String {
-        let torus = match &self.torus_conf {
+        let torus = match &self.shape.torus_conf {
             Some(_) => "torus_config torus-2QoS.conf\nqos TRUE\n",
             None => "",
         };
         // As OpenSM spells them; it has the first half of dfsssp-nue under that name.
-        let engine = match self.engine {
+        let engine = match self.shape.engine {
             EngineKind::DfssspNue => "dfsssp".to_owned(),
             other => other.to_string(),
         };
@@ -82,7 +58,7 @@ impl Subnet {
     }
 
     fn config(&self) -> String {
-        let torus = match &self.torus_conf {
+        let torus = match &self.shape.torus_conf {
             Some(_) => "torus_conf = \"torus-2QoS.conf\"\n",
             None => "",
         };
@@ -90,8 +66,8 @@ impl Subnet {
             "[fabric]\nsource = \"sweep\"\nopensm_conf = \"opensm.conf\"\nqos = {}\n\
              [routing]\nengine = \"{}\"\n{torus}\
              [[port]]\ntransport = \"ibsim\"\nnode = \"{}\"\n[workers]\nsleep_after = 0\n",
-            self.torus_conf.is_some(),
-            self.engine.name(),
+            self.shape.torus_conf.is_some(),
+            self.shape.engine.name(),
             self.sm_node(),
         )
     }
@@ -109,8 +85,7 @@ impl Subnet {
 
     /// The host of the Subnet Manager.
     pub(super) fn sm_node(&self) -> &str {
-        let mut nodes = self.fabric.nodes().iter();
-        let first = nodes.find(|node| node.kind == NodeType::Ca);
-        first.map_or("", |node| node.description.as_str())
+        let host = shapes::first_host(&self.fabric);
+        host.map_or("", |at| self.fabric.node(at.node).description.as_str())
     }
 }

@@ -6,7 +6,6 @@
 //! ```text
 //!  a join, a leave, another fabric ──> the MLID is noted ──> memberships(): that MLID's list is made anew, others are shared
 //! ```
-
 //!
 //! Why lists by MLID and not changes: whoever programs switches makes the whole tree of an MLID anew, and may have missed
 //! what came before. A list that did not change is the same memory as before, so telling costs what changed.
