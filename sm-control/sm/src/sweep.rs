@@ -80,7 +80,7 @@ pub type NoPlan = fn(&Subnet) -> Option<Arc<Wanted>>;
 impl Sweep<NoPlan> {
     /// Writes what `wanted` has into a subnet that was found before: nothing is looked for, and no link comes up.
     /// For tables that change without the subnet.
-    pub fn of_tables(limits: Limits, transaction: u32, before: Swept, wanted: &Wanted) -> Self {
+    pub fn of_tables(limits: Limits, transaction: u32, before: Swept, wanted: Arc<Wanted>) -> Self {
         // Nothing is read first: what is not known is written.
         let Swept { subnet, memory } = before;
         let writing = Writing::without_links(&subnet, wanted, memory);
@@ -275,7 +275,7 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
     fn write(&mut self, (reading, mut subnet, wanted): (Reading, Subnet, Arc<Wanted>)) -> Phase {
         reading.finish(&mut subnet);
         let memory = core::mem::take(&mut self.before.memory);
-        let writing = Writing::new(&subnet, &wanted, memory);
+        let writing = Writing::new(&subnet, wanted, memory);
         Phase::Writing(Box::new((writing, subnet)))
     }
 

@@ -1,17 +1,21 @@
 //! Records of the fabric's state without a simulator: statuses, shapes of replies, and counts on a
 //! torus.
 
-use anyhow::{Context, Result, ensure};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, ensure};
 use sa_answer::whole;
 use sa_compiler::pipeline::Compiled;
+use sa_fabric::sa_records::Records;
 use sa_service::{dispatch, records};
 use sa_tests::site::Site;
 use sa_wire::mad::{Status, method};
-use sa_wire::records::Layout;
+use sa_wire::records::{Layout, NodeRecord, PortInfoRecord, SwitchInfoRecord};
 use sa_wire::rmpp::flag;
 use sa_wire::sa::{AttributeId, DATA_OFFSET, SaMad};
 use sa_wire::umad::{MAD_SIZE, Slot};
 use sa_wire::{Lid, request};
+use zerocopy::{FromBytes, IntoBytes};
 
 /// A torus of 5x4x3 with two hosts to a switch.
 fn torus() -> Compiled {
@@ -73,6 +77,46 @@ fn there_are_as_many_records_as_there_are_things() -> Result<()> {
         .map(|switch| switch.ports.len().pow(2))
         .sum();
     assert_eq!(count(&Layout::SL_TO_VL)?, HOSTS + pairs);
+    Ok(())
+}
+
+/// Values that no fabric file says, of one host, its port and its switch.
+#[test]
+fn records_of_devices_are_what_these_hold() -> Result<()> {
+    let mut compiled = torus();
+    let guessed = |layout| table(&compiled, layout);
+    let (nodes, ports) = (guessed(&Layout::NODE)?, guessed(&Layout::PORT_INFO)?);
+    let switches = guessed(&Layout::SWITCH_INFO)?;
+    let (mut node, _) =
+        NodeRecord::read_from_prefix(&nodes[0]).map_err(|_| anyhow!("a NodeRecord"))?;
+    node.partition_cap = 33.into();
+    let lid = Lid::new(node.lid.get())?;
+    let port = ports.iter().find(|it| it[..2] == lid.get().to_be_bytes());
+    let (mut port, _) = PortInfoRecord::read_from_prefix(port.context("its port")?)
+        .map_err(|_| anyhow!("a PortInfoRecord"))?;
+    (port.guid_cap, port.vl_high_limit) = (8, 77);
+    let (mut switch, _) = SwitchInfoRecord::read_from_prefix(&switches[0])
+        .map_err(|_| anyhow!("a SwitchInfoRecord"))?;
+    switch.linear_cap = 999.into();
+    let held = Records {
+        nodes: vec![node],
+        ports: vec![port],
+        switches: vec![switch],
+        ..Records::default()
+    };
+    compiled.parts.devices = Some(Arc::new(held));
+    // One of each is other than before, and it is what the device holds.
+    let differs = |layout, before: &[Vec<u8>], held: &[u8]| -> Result<()> {
+        let now = table(&compiled, layout)?;
+        let new: Vec<_> = now.iter().filter(|it| !before.contains(it)).collect();
+        ensure!(new.len() == 1 && new[0].starts_with(held), "{new:?}");
+        Ok(())
+    };
+    differs(&Layout::NODE, &nodes, node.as_bytes())?;
+    differs(&Layout::PORT_INFO, &ports, port.as_bytes())?;
+    differs(&Layout::SWITCH_INFO, &switches, switch.as_bytes())?;
+    // Room for eight GUIDs is one block.
+    ensure!(table(&compiled, &Layout::GUID_INFO)?.len() == 4 * HOSTS + SWITCHES - 3);
     Ok(())
 }
 

@@ -146,6 +146,7 @@ pub fn route_after(
         refusal,
         programmed: notes,
         from_sa,
+        devices: None,
         proven: None,
     };
     Ok(with_heard_sls(parts, heard_sls, &routing.given))

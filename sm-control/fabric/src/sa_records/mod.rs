@@ -32,8 +32,8 @@ mod records;
 mod tables;
 
 use sa_text::Remark;
-use sa_wire::records::{PortInfoRecord, SwitchInfoRecord};
-use sa_wire::{Guid, Lid, Lmc, SubnetPrefix};
+
+use sa_wire::{Guid, Lmc, SubnetPrefix};
 use thiserror::Error;
 
 use self::assemble::{Assembled, assemble};
@@ -141,45 +141,11 @@ impl SaFabric {
         Some(SubnetPrefix(port.gid_prefix.get()))
     }
 
-    /// What the SA says of a port. Shape: the first LID of the port, of a switch's that of port 0.
-    ///
-    /// By binary search. LIDs of an LMC range other than the first find nothing.
-    pub fn port_info(&self, lid: Lid, port: u8) -> Option<&PortInfoRecord> {
-        let ports = &self.records.ports;
-        let place =
-            ports.binary_search_by_key(&(lid.get(), port), |it| (it.lid.get(), it.port_num));
-        ports.get(place.ok()?)
-    }
-
-    /// What the SA says of a switch.
-    pub fn switch_info(&self, lid: Lid) -> Option<&SwitchInfoRecord> {
-        let switches = &self.records.switches;
-        let place = switches.binary_search_by_key(&lid.get(), |it| it.lid.get());
-        switches.get(place.ok()?)
-    }
-
     /// How many MLIDs every switch has room for: the least MulticastFDBCap, of those that forward multicast at all.
     pub fn multicast_cap(&self) -> Option<u16> {
         let switches = self.records.switches.iter();
         let caps = switches.map(|switch| switch.multicast_cap.get());
         caps.filter(|cap| *cap > 0).min()
-    }
-
-    /// The P_Key table of an end port, each key in its place. None where the SA does not show it.
-    ///
-    /// Holes are 0, which is no P_Key: the index of a key in the table is what packets are checked
-    /// by.
-    pub fn pkey_table(&self, lid: Lid, port: u8) -> Option<Vec<u16>> {
-        let blocks = self.records.pkeys.as_ref()?.iter();
-        let own = blocks.filter(|block| (block.lid.get(), block.port) == (lid.get(), port));
-        let mut table = Vec::new();
-        for block in own {
-            let first = usize::from(block.block.get()) * block.pkeys.len();
-            // Blocks ascend, but one may be missing.
-            table.resize(first.max(table.len()), 0);
-            table.extend(block.pkeys.iter().map(|key| key.get()));
-        }
-        (!table.is_empty()).then_some(table)
     }
 
     /// What an operator should know.

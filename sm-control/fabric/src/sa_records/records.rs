@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use sa_wire::Lid;
 use sa_wire::records::{
     GuidInfoRecord, LinearForwardingTableRecord, LinkRecord, NodeRecord, PKeyTableRecord,
     PortInfoRecord, SlToVlRecord, SwitchInfoRecord,
@@ -65,6 +66,49 @@ impl Records {
         }
         self.guids
             .sort_by_key(|table| (table.lid.get(), table.block));
+    }
+
+    /// NodeInfo and NodeDescription of a node. Shape: the LID of one of its ports, the first of an LMC range, as in all look-ups.
+    /// Cost of all look-ups: binary search; so the records have to be sorted.
+    pub fn node(&self, lid: Lid) -> Option<&NodeRecord> {
+        let place = self
+            .nodes
+            .binary_search_by_key(&lid.get(), |it| it.lid.get());
+        self.nodes.get(place.ok()?)
+    }
+
+    /// PortInfo; of a port of a switch by the LID of its port 0.
+    pub fn port_info(&self, lid: Lid, port: u8) -> Option<&PortInfoRecord> {
+        let key = |it: &PortInfoRecord| (it.lid.get(), it.port_num);
+        let place = self.ports.binary_search_by_key(&(lid.get(), port), key);
+        self.ports.get(place.ok()?)
+    }
+
+    /// SwitchInfo of a switch.
+    pub fn switch_info(&self, lid: Lid) -> Option<&SwitchInfoRecord> {
+        let switches = &self.switches;
+        let place = switches.binary_search_by_key(&lid.get(), |it| it.lid.get());
+        switches.get(place.ok()?)
+    }
+
+    /// The P_Key table of an end port, each key in its place. None where nobody has read it.
+    ///
+    /// Holes are 0, which is no P_Key: the index of a key in the table is what packets are checked
+    /// by.
+    pub fn pkey_table(&self, lid: Lid, port: u8) -> Option<Vec<u16>> {
+        let blocks = self.pkeys.as_deref()?;
+        let wanted = (lid.get(), port);
+        let key = |block: &PKeyTableRecord| (block.lid.get(), block.port);
+        let first = blocks.partition_point(|block| key(block) < wanted);
+        let own = blocks.iter().skip(first);
+        let mut table = Vec::new();
+        for block in own.take_while(|block| key(block) == wanted) {
+            let first = usize::from(block.block.get()) * block.pkeys.len();
+            // Blocks ascend, but one may be missing.
+            table.resize(first.max(table.len()), 0);
+            table.extend(block.pkeys.iter().map(|key| key.get()));
+        }
+        (!table.is_empty()).then_some(table)
     }
 
     /// A number that tells states of a fabric apart.

@@ -97,6 +97,10 @@ fn own_guid(view: &View<'_>, query: &Query<'_>) -> Result<Option<u64>, ()> {
 
 /// GUIDCap of a port: how many GUIDs there is room for.
 pub(crate) fn guid_cap(view: &View<'_>, at: PortRef) -> u8 {
+    let told = view.told().zip(view.end(at));
+    if let Some(info) = told.and_then(|(told, end)| told.port_info(end.lid, at.port)) {
+        return info.guid_cap;
+    }
     match view.is_switch(at.node) {
         true => device::PORT0_GUIDS,
         false => device::END_PORT_GUIDS,

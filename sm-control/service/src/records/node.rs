@@ -60,10 +60,14 @@ fn same_description(query: &Query<'_>, record: &NodeRecord) -> bool {
     })
 }
 
-/// What the file says of the node, with the versions that every device has.
+/// What is known of the node itself, else what the file says, with the versions that every device has.
 fn record(view: &View<'_>, at: PortRef) -> NodeRecord {
     let node = view.node(at.node);
     let end = view.end(at);
+    let told = view.told().zip(end);
+    if let Some(told) = told.and_then(|(told, end)| told.node(end.lid)) {
+        return *told;
+    }
     let mut description = [0; 64];
     // Cut at 64 bytes, as the field is; without a NUL where all are used.
     for (place, byte) in description.iter_mut().zip(node.description.as_bytes()) {

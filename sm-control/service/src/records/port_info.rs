@@ -125,13 +125,10 @@ fn mask(name: &str) -> u64 {
     Layout::PORT_INFO.field(name).map_or(0, Field::mask)
 }
 
-/// What a running SA told, else what follows from the files.
+/// What is known of the port itself, else what follows from the files.
 fn record(view: &View<'_>, at: PortRef) -> PortInfoRecord {
     let lid = view.end(at).map(|end| end.lid);
-    if let Some(told) = view
-        .told()
-        .and_then(|from_sa| from_sa.port_info(lid?, at.port))
-    {
+    if let Some(told) = view.told().and_then(|told| told.port_info(lid?, at.port)) {
         return *told;
     }
     let node = view.node(at.node);

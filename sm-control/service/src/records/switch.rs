@@ -36,12 +36,12 @@ pub(super) fn switch_info(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> 
     ControlFlow::Continue(())
 }
 
-/// What a running SA told, else what follows from the files. LifeTimeValue is the option
+/// What is known of the switch itself, else what follows from the files. LifeTimeValue is the option
 /// `packet_life_time`, as OpenSM sets it on every switch.
 fn record(view: &View<'_>, node: NodeIx) -> SwitchInfoRecord {
     let told = view
         .told()
-        .and_then(|from_sa| from_sa.switch_info(lid(view, node)?));
+        .and_then(|told| told.switch_info(lid(view, node)?));
     if let Some(told) = told {
         return *told;
     }

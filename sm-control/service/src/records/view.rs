@@ -18,7 +18,7 @@ use core::ops::Range;
 
 use routing::SwitchIx;
 use sa_compiler::state::FabricState;
-use sa_fabric::sa_records::SaFabric;
+use sa_fabric::sa_records::{Records, SaFabric};
 use sa_fabric::subnet::EndPort;
 use sa_fabric::{Fabric, Node, NodeIx, PortRef};
 use sa_wire::{Guid, Lid, NodeType, Pkey};
@@ -52,10 +52,12 @@ impl<'a> View<'a> {
         Some(view)
     }
 
-    /// What a running SA told of its devices, where the fabric comes from one. It has precedence
+    /// What is known of the devices themselves: as this process has programmed them, or as a running SA told. It has precedence
     /// over what the model says.
-    pub(super) fn told(&self) -> Option<&'a SaFabric> {
-        self.parts.from_sa.as_deref()
+    pub(super) fn told(&self) -> Option<&'a Records> {
+        let from_sa = self.parts.from_sa.as_deref();
+        let devices = self.parts.devices.as_deref();
+        devices.or_else(|| from_sa.map(SaFabric::records))
     }
 
     pub(crate) const fn fabric(&self) -> &'a Fabric {
@@ -207,7 +209,7 @@ impl<'a> View<'a> {
     /// place, and the others follow, as OpenSM writes it. A first place without a key is 0.
     fn end_table(&self, at: PortRef) -> Vec<u16> {
         let told = self.told().zip(self.end(at));
-        if let Some(table) = told.and_then(|(from_sa, end)| from_sa.pkey_table(end.lid, at.port)) {
+        if let Some(table) = told.and_then(|(told, end)| told.pkey_table(end.lid, at.port)) {
             return table;
         }
         // With both, a limited default key is an entry of its own and does not belong into the

@@ -1,4 +1,5 @@
-//! A subnet as records, which the compiler takes: as it will be when all that is wanted is written.
+//! A subnet as records: for the compiler as it will be when all that is wanted is written ([`of`]), and for the SA's clients as
+//! devices have acknowledged it ([`held`]).
 //!
 //! Links that have trained count as up, as they come up once tables are there. A node that has not told enough to be
 //! routed is left out with its links: a switch without SwitchInfo, a port without PortInfo.
@@ -10,8 +11,9 @@ use sa_fabric::sa_records::Records;
 use sa_fabric::{NodeIx, PortRef};
 use sa_sm::lids::Plan;
 use sa_sm::model::{Node, PortState, Subnet};
+use sa_sm::wanted::pkeys;
 use sa_sm::writing::Wanted;
-use sa_wire::records::{LinkRecord, NodeRecord, PortInfoRecord, SwitchInfoRecord};
+use sa_wire::records::{LinkRecord, NodeRecord, PKeyTableRecord, PortInfoRecord, SwitchInfoRecord};
 
 /// Records without tables. Shape: `wanted` and `lids` are of the same subnet.
 pub(crate) fn of(found: &Subnet, wanted: &Wanted, lids: &Plan) -> Records {
@@ -28,6 +30,62 @@ pub(crate) fn of(found: &Subnet, wanted: &Wanted, lids: &Plan) -> Records {
     records
 }
 
+/// What the devices of a subnet hold, as they acknowledged it: NodeInfo, SwitchInfo, PortInfo and P_Key tables. Links and other tables
+/// are left out. Shape: of ports that have a LID, and of all ports of their switches; sorted.
+pub fn held(after: &Subnet) -> Records {
+    let mut records = Records {
+        pkeys: Some(Vec::new()),
+        ..Records::default()
+    };
+    for node in after.nodes() {
+        for (port, end) in node.end_ports() {
+            let info = end.info.as_ref().filter(|info| info.base_lid.get() != 0);
+            if let Some((guid, info)) = end.guid.zip(info) {
+                held_end(node, port, guid.get(), info.base_lid.get(), &mut records);
+            }
+        }
+    }
+    records.sort();
+    records
+}
+
+/// An end port, and of a switch all of it.
+fn held_end(node: &Node, port: u8, guid: u64, lid: u16, records: &mut Records) {
+    records.nodes.push(node_record(node, port, guid, lid));
+    let switch = node.switch_info.map(|info| SwitchInfoRecord {
+        lid: lid.into(),
+        ..info
+    });
+    records.switches.extend(switch);
+    let is_own = |number: u8| node.is_switch() || number == port;
+    for (number, port) in node.ports().filter(|(number, _)| is_own(*number)) {
+        let record = port.info.map(|info| PortInfoRecord {
+            lid: lid.into(),
+            port_num: number,
+            m_key: 0.into(),
+            // ClientReregister is an order and no field that is kept.
+            subnet_timeout: info.subnet_timeout & 0x1f,
+            ..info
+        });
+        records.ports.extend(record);
+    }
+    let room = node.record.partition_cap.get();
+    let keys = pkeys::known(&node.tables, room, port, 0).unwrap_or_default();
+    for (block, keys) in (0_u16..).zip(keys.chunks(32)) {
+        let mut record = PKeyTableRecord {
+            lid: lid.into(),
+            block: block.into(),
+            port,
+            reserved: [0; 3],
+            pkeys: [0.into(); 32],
+        };
+        for (place, key) in record.pkeys.iter_mut().zip(keys) {
+            *place = (*key).into();
+        }
+        records.pkeys.get_or_insert_default().push(record);
+    }
+}
+
 struct View<'a> {
     found: &'a Subnet,
     wanted: &'a Wanted,
@@ -42,7 +100,7 @@ impl View<'_> {
             Some((at, end.guid?.get(), lid))
         });
         for (at, guid, lid) in ends {
-            records.nodes.push(node_record(node, at, guid, lid));
+            records.nodes.push(node_record(node, at.port, guid, lid));
             if let Some(info) = self.wanted.switches.get(&at.node) {
                 let info = SwitchInfoRecord {
                     lid: lid.into(),
@@ -105,12 +163,12 @@ impl View<'_> {
 }
 
 /// The node as one of its ports tells it.
-fn node_record(node: &Node, at: PortRef, guid: u64, lid: u16) -> NodeRecord {
+fn node_record(node: &Node, port: u8, guid: u64, lid: u16) -> NodeRecord {
     let vendor = node.record.port_and_vendor.get() & 0x00ff_ffff;
     NodeRecord {
         lid: lid.into(),
         port_guid: guid.into(),
-        port_and_vendor: (u32::from(at.port) << 24 | vendor).into(),
+        port_and_vendor: (u32::from(port) << 24 | vendor).into(),
         ..node.record
     }
 }

@@ -1,20 +1,18 @@
 //! What a node must be sent, in stages: those of a later stage wait for the answers to those before.
 
-use std::collections::VecDeque;
-
 use sa_fabric::{NodeIx, PortRef};
-use sa_wire::records::SwitchInfoRecord;
 use sa_wire::smp::attribute;
 
+use super::due::{Due, EMPTY, lower};
 use super::routes::Routes;
-use super::set::{Key, Kind, Memory, Set};
+use super::set::{Key, Memory};
 use super::wanted::{STATE_CHANGE, Wanted, settable, without_change, without_order};
-use crate::model::attributes::{Data, port_info_data, switch_info_data};
+use crate::model::attributes::{port_info_data, switch_info_data};
 use crate::model::{Block, Node, Port, PortState, Subnet};
 
 /// Before tables, tables, what needs them, and last what holds the M_Key: Sets under way carry the old one. Changed routes of a
 /// switch that passes data come before the last.
-pub(super) type Stages = [VecDeque<Set>; 4];
+pub(super) type Stages = [Vec<Due>; 4];
 
 /// All Sets that a node needs, and whether a table that packets need cannot be had of it.
 pub(super) fn of_node(
@@ -43,7 +41,7 @@ pub(super) fn of_node(
         } else if is_running && Routes::takes(*block) {
             routes.add(node, *block, data);
         } else {
-            tables.push_back(of_table(node, *block, data));
+            tables.push(Due::Table(*block));
         }
     }
     // Behind what is wanted: packets of groups that are there come first.
@@ -76,11 +74,7 @@ pub(super) fn of_node(
         }
         let holds_key = found.end_port(at.port) == at.port;
         let stage = if holds_key { &mut *last } else { &mut *after };
-        stage.push_back(Set {
-            at: *at,
-            kind: Kind::Port,
-            data,
-        });
+        stage.push(Due::Port(at.port));
     }
     (stages, is_held)
 }
@@ -91,8 +85,7 @@ fn stale(
     node: NodeIx,
     wanted: &Wanted,
     memory: &Memory,
-) -> impl Iterator<Item = Set> {
-    const EMPTY: Data = [0; 64];
+) -> impl Iterator<Item = Due> {
     let tables = wanted.tables.get(&node);
     let is_wanted = move |block: &Block| tables.is_some_and(|it| it.contains_key(block));
     let held = found.tables.multicast();
@@ -102,7 +95,7 @@ fn stale(
         let key = key(found, 0, block.attribute, block.modifier);
         !memory.is_in_vain(&key, &EMPTY, Some(held))
     });
-    stale.map(move |(block, _)| of_table(node, *block, &EMPTY))
+    stale.map(|(block, _)| Due::Stale(*block))
 }
 
 /// LinearFDBTop goes down before the blocks above it are rewritten and up after those below are there, so that no entry
@@ -112,44 +105,25 @@ fn of_switch(
     node: NodeIx,
     wanted: &Wanted,
     memory: &Memory,
-    before: &mut VecDeque<Set>,
-    after: &mut VecDeque<Set>,
+    before: &mut Vec<Due>,
+    after: &mut Vec<Due>,
 ) {
     let Some(info) = found.switch_info else {
         return;
     };
-    let wanted = wanted.switches.get(&node).unwrap_or(&info);
-    let low = SwitchInfoRecord {
-        linear_top: info.linear_top.get().min(wanted.linear_top.get()).into(),
-        ..info
-    };
-    let set = |info: &SwitchInfoRecord| Set {
-        at: PortRef { node, port: 0 },
-        kind: Kind::Switch,
-        data: switch_info_data(info),
-    };
+    let wanted = wanted.switches.get(&node);
+    let low = lower(&info, wanted);
     if info.life_time_and_change & STATE_CHANGE != 0 || low != info {
-        before.push_back(set(&low));
+        before.push(Due::Lower);
     }
-    let (holds, wanted) = (
-        switch_info_data(&without_change(&low)),
-        without_change(wanted),
-    );
-    let data = switch_info_data(&wanted);
+    let Some(wanted) = wanted else {
+        return;
+    };
+    let holds = switch_info_data(&without_change(&low));
+    let data = switch_info_data(&without_change(wanted));
     let key = key(found, 0, attribute::SWITCH_INFO, 0);
     if holds != data && !memory.is_in_vain(&key, &data, Some(&holds)) {
-        after.push_back(set(&wanted));
-    }
-}
-
-const fn of_table(node: NodeIx, block: Block, data: &Data) -> Set {
-    Set {
-        at: PortRef {
-            node,
-            port: block.end_port,
-        },
-        kind: Kind::Table(block),
-        data: *data,
+        after.push(Due::Switch);
     }
 }
 

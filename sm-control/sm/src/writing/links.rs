@@ -59,7 +59,7 @@ impl Writing {
     fn ask_state(&mut self, subnet: &Subnet, at: PortRef, state: PortState) {
         if let Some(data) = with_state(subnet, at, state) {
             self.link_sets += 1;
-            self.queue.push_back(Set {
+            self.put_link(Set {
                 at,
                 kind: Kind::State(state),
                 data,

@@ -25,23 +25,26 @@
 
 mod cables;
 mod difference;
+mod due;
 mod gate;
 mod links;
 mod order;
 mod routes;
 mod set;
+mod turns;
 mod wanted;
 mod ways;
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::smp::attribute;
 
-use self::difference::Stages;
 use self::gate::Gate;
 use self::routes::Routes;
 use self::set::Kind;
+use self::turns::{Next, Progress};
 use crate::executor::{Outcome, Request};
 use crate::model::attributes::{Data, port_info, port_info_data, switch_info, switch_info_data};
 use crate::model::{Finding, Place, PortState, Subnet};
@@ -55,7 +58,10 @@ pub use self::wanted::{Stage, Wanted};
 pub struct Writing {
     /// Shape: as the nodes of the subnet.
     nodes: Vec<Progress>,
-    queue: VecDeque<Set>,
+    wanted: Arc<Wanted>,
+    queue: VecDeque<Next>,
+    /// Sets in the queue that were not given out.
+    waiting: usize,
     /// Nodes that do not hold all that they should yet.
     unfinished: BTreeSet<NodeIx>,
     /// Links that are not up, and wait for their nodes.
@@ -71,35 +77,24 @@ pub struct Writing {
     failed: u64,
 }
 
-#[derive(Debug, Default)]
-struct Progress {
-    stages: Stages,
-    stage: usize,
-    /// Sets under way.
-    open: usize,
-    /// A table that packets need is missing: its links stay down.
-    is_held: bool,
-}
-
 impl Writing {
     /// All that differs. `memory` is that of the sweep before.
-    pub fn new(subnet: &Subnet, wanted: &Wanted, mut memory: Memory) -> Self {
+    pub fn new(subnet: &Subnet, wanted: Arc<Wanted>, mut memory: Memory) -> Self {
         memory.next_sweep(subnet);
         let mut routes = Routes::default();
         let progress = |(node, _)| {
-            let (stages, is_held) = difference::of_node(subnet, node, wanted, &memory, &mut routes);
-            Progress {
-                stages,
-                is_held,
-                ..Progress::default()
-            }
+            let (stages, is_held) =
+                difference::of_node(subnet, node, &wanted, &memory, &mut routes);
+            Progress::new(stages, is_held)
         };
         let nodes = subnet.places().map(progress).collect();
         let all: BTreeSet<NodeIx> = subnet.places().map(|(node, _)| node).collect();
         routes.set_stages(&wanted.stages);
         let mut writing = Self {
             nodes,
+            wanted,
             queue: VecDeque::new(),
+            waiting: 0,
             unfinished: all.clone(),
             links: links::to_bring_up(subnet),
             is_open: false,
@@ -122,7 +117,7 @@ impl Writing {
     }
 
     /// The same, with all links as they are.
-    pub fn without_links(subnet: &Subnet, wanted: &Wanted, memory: Memory) -> Self {
+    pub fn without_links(subnet: &Subnet, wanted: Arc<Wanted>, memory: Memory) -> Self {
         Self {
             links: Vec::new(),
             ..Self::new(subnet, wanted, memory)
@@ -138,7 +133,7 @@ impl Writing {
     ) -> Option<(Request, Set)> {
         loop {
             self.open(subnet, &is_slow);
-            let set = self.queue.pop_front();
+            let set = self.next_queued(subnet);
             let Some(set) = set.or_else(|| self.next_route(subnet)) else {
                 if self.end_routes(subnet) {
                     continue;
@@ -159,7 +154,7 @@ impl Writing {
             Outcome::Answered(data) => self.holds(set, &data, subnet),
             Outcome::Refused(status) => {
                 if let Kind::State(state) = set.kind {
-                    self.queue.push_back(Set {
+                    self.put_link(Set {
                         kind: Kind::Look(state),
                         ..set.clone()
                     });
@@ -189,7 +184,7 @@ impl Writing {
 
     /// Sets that were not given out yet.
     pub fn waiting(&self) -> usize {
-        self.queue.len() + self.routes.waiting()
+        self.waiting + self.routes.waiting()
     }
 
     /// Sets that were refused or not answered so far.
@@ -202,29 +197,6 @@ impl Writing {
         self.memory
     }
 
-    /// Puts the next Sets of a node in the queue, when all those before are answered.
-    fn go_on(&mut self, node: NodeIx) {
-        let Some(progress) = self.nodes.get_mut(node.get()) else {
-            return;
-        };
-        while progress.open == 0 {
-            if progress.stage == LAST {
-                self.preparing.remove(&node);
-            }
-            // A larger LinearFDBTop shows entries, and a new M_Key voids what is under way.
-            if progress.stage == LAST && self.routes.has(node) {
-                return;
-            }
-            let Some(stage) = progress.stages.get_mut(progress.stage) else {
-                self.unfinished.remove(&node);
-                return;
-            };
-            progress.stage += 1;
-            progress.open = stage.len();
-            self.queue.append(stage);
-        }
-    }
-
     fn ended(&mut self, set: &Set, subnet: &Subnet) {
         if matches!(set.kind, Kind::State(_) | Kind::Look(_)) {
             self.link_sets = self.link_sets.saturating_sub(1);
@@ -234,10 +206,7 @@ impl Writing {
         if self.routes.answered(set, subnet) {
             return;
         }
-        if let Some(progress) = self.nodes.get_mut(set.at.node.get()) {
-            progress.open = progress.open.saturating_sub(1);
-        }
-        self.go_on(set.at.node);
+        self.done(set.at.node);
         // A slow node is through after all.
         if self.is_open && !self.unfinished.contains(&set.at.node) {
             self.release_links(subnet);
@@ -353,9 +322,6 @@ impl Writing {
         }
     }
 }
-
-/// The stage that waits for changed routes.
-const LAST: usize = 3;
 
 /// What was sent and what is held, without what a Set does not write.
 fn comparable(set: &Set, data: &Data) -> (Data, Data) {

@@ -46,10 +46,10 @@ impl Manager {
     }
 
     /// Writes tables, and nothing else. Errors: no port, or it failed; then the next sweep attaches it.
-    pub(super) fn write(&mut self, wanted: &Wanted) -> Result<Counts, SweepError> {
+    pub(super) fn write(&mut self, wanted: Wanted) -> Result<Counts, SweepError> {
         let port = self.port.take().ok_or(SweepError::Stopped)?;
         let before = core::mem::take(&mut self.swept);
-        let sweep = Sweep::of_tables(self.limits, self.transaction, before, wanted);
+        let sweep = Sweep::of_tables(self.limits, self.transaction, before, Arc::new(wanted));
         Ok(self.drive(port, sweep, &mut Watch::nobody())?.counts)
     }
 

@@ -124,9 +124,9 @@ impl Manager {
                 leaves_multicast: true,
                 ..Wanted::default()
             };
-            sets += self.write(&first)?.sets;
+            sets += self.write(first)?.sets;
         }
         let last = wanted.last(&self.swept.subnet, parts.options.use_mfttop);
-        Ok(sets + self.write(&last)?.sets)
+        Ok(sets + self.write(last)?.sets)
     }
 }

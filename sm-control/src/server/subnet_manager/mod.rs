@@ -276,18 +276,20 @@ impl Manager {
             || self.port.is_none()
     }
 
-    /// What answers: the plan where all of it is held.
+    /// What answers: the plan where all of it is held, and of devices what they acknowledged.
     fn in_force(
         &self,
         planned: Planned,
         before: Option<&FabricState>,
         stamp: Stamp,
     ) -> Result<Compiled, PlanError> {
-        let missing = planned.not_held(&self.swept.subnet);
-        if missing.is_empty() {
-            return Ok(planned.compiled);
-        }
-        planned.held(&self.swept.subnet, before, stamp)
+        let after = &self.swept.subnet;
+        let mut compiled = match planned.not_held(after).is_empty() {
+            true => planned.compiled,
+            false => planned.held(after, before, stamp)?,
+        };
+        compiled.parts.devices = Some(Arc::new(sm_plan::held_records(after)));
+        Ok(compiled)
     }
 
     /// The planner with the inputs of now: what it remembers stays. Errors: options that cannot be read.

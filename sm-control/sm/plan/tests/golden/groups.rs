@@ -104,7 +104,7 @@ impl Bed {
             retries: 0,
             ..Limits::default()
         };
-        let mut sweep = Sweep::of_tables(limits, 1 << 20, before, wanted);
+        let mut sweep = Sweep::of_tables(limits, 1 << 20, before, Arc::new(wanted.clone()));
         let mut now = Duration::ZERO;
         while !sweep.is_over() {
             while let Some(bytes) = sweep.send(now) {

@@ -12,6 +12,7 @@ mod cut_short;
 mod further;
 mod groups;
 mod kill;
+mod records;
 mod refused;
 mod sweeps;
 mod tables;
