@@ -29,7 +29,7 @@ use routing::proof::Proven;
 use routing::{EngineKind, GivenSl2Vl, Qos, Refusal, Routes, Topology, TorusConfig};
 use sa_fabric::formats::psl;
 use sa_fabric::options::OpenSmOptions;
-use sa_fabric::sa_records::{Records, SaFabric};
+use sa_fabric::sa_records::{MulticastTables, Records, SaFabric};
 use sa_fabric::subnet::Subnet;
 use sa_snapshot::model::RateCaps;
 use sa_text::Remark;
@@ -154,6 +154,8 @@ pub struct FabricState {
     /// What the devices hold, where this process is their Subnet Manager. Nothing is compiled from it: records of devices are
     /// answered by it.
     pub devices: Option<Arc<Records>>,
+    /// Multicast forwarding tables of its switches, likewise; they change while this state stays.
+    pub multicast: Option<Arc<MulticastTables>>,
     /// What the proof after the next change can go on from (ADR 18). None where the engine makes
     /// its tables anew each time, and where a loop was found.
     pub proven: Option<Arc<Proven>>,

@@ -78,6 +78,28 @@ fn wait_until_held(bed: &Served, lines: &[&str]) -> Result<()> {
     waited.with_context(|| format!("{last:?} instead of {wanted:?}: {}", bed.daemon.logged()))
 }
 
+/// What the SA says of them.
+fn told(bed: &Served) -> Result<Tables> {
+    let (status, nodes) = bed.ask("H1", &["nr"])?;
+    ensure!(status == "0x0000");
+    let mut tables = Tables::new();
+    for record in bed.ask("H1", &["mftr"])?.1 {
+        let node = nodes.iter().find(|node| node["lid"] == record["lid"]);
+        let name = node.and_then(|node| node["node_description"].as_str());
+        let name = name.context("a switch")?;
+        let masks = record["port_masks"].as_array().context("masks")?;
+        for (place, mask) in (0xc000..).zip(masks) {
+            let mask = mask.as_str().and_then(|mask| mask.strip_prefix("0x"));
+            let mask = u16::from_str_radix(mask.context("a mask")?, 16)?;
+            let ports: BTreeSet<usize> = (0..16).filter(|port| mask >> port & 1 == 1).collect();
+            if !ports.is_empty() {
+                tables.insert((name.to_owned(), format!("{place:#x}")), ports);
+            }
+        }
+    }
+    Ok(tables)
+}
+
 /// A Set or Delete of one port's membership. The status.
 fn change(bed: &Served, host: &str, verb: &str, mgid: &str, port: &str) -> Result<String> {
     let gid = format!("fe80::{port}");
@@ -109,6 +131,10 @@ fn switches_follow_joins_and_leaves_and_a_restart() -> Result<()> {
     ensure!(change(&bed, "H3", "--set", MADE, "10:31")? == "0x0000");
     let three = [&both[..], &["L1 0xc001 3 4"]].concat();
     wait_until_held(&bed, &three)?;
+    // Whoever asks the SA is told the same, also while no sweep goes on.
+    wait_for("records of them", PATIENCE, || {
+        Ok(told(&bed).is_ok_and(|told| told == expected(&three)))
+    })?;
 
     // A cable less, and another way; a host less, and a member.
     console.say("Unlink \"S0\"[1]")?;

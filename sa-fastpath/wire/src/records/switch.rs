@@ -119,6 +119,28 @@ pub struct MulticastForwardingTableRecord {
     pub masks: [U16; 32],
 }
 
+impl MulticastForwardingTableRecord {
+    /// The record of 32 MLIDs and 16 ports of a switch, empty.
+    pub fn empty(lid: u16, block: u16, position: u8) -> Self {
+        Self {
+            lid: lid.into(),
+            position_and_block: (u16::from(position) << 12 | block & 0x1ff).into(),
+            reserved: 0.into(),
+            masks: [0.into(); 32],
+        }
+    }
+
+    /// Position: ports from 16 times this.
+    pub const fn position(&self) -> u8 {
+        (self.position_and_block.get() >> 12) as u8
+    }
+
+    /// BlockNum: MLIDs from 0xc000 plus 32 times this.
+    pub const fn block(&self) -> u16 {
+        self.position_and_block.get() & 0x1ff
+    }
+}
+
 /// Components of a MulticastForwardingTableRecord.
 pub(super) const MULTICAST_FORWARDING: &[Field] = &[
     Field::number("lid", 0, 0, 16),

@@ -147,6 +147,7 @@ pub fn route_after(
         programmed: notes,
         from_sa,
         devices: None,
+        multicast: None,
         proven: None,
     };
     Ok(with_heard_sls(parts, heard_sls, &routing.given))

@@ -27,6 +27,7 @@
 mod assemble;
 mod change;
 mod files;
+mod multicast;
 mod partitions;
 mod records;
 mod tables;
@@ -40,6 +41,7 @@ use self::assemble::{Assembled, assemble};
 use crate::Fabric;
 
 pub use files::{FilesError, write};
+pub use multicast::MulticastTables;
 pub use partitions::{disagreement, given_partitions, has_both};
 pub use records::Records;
 

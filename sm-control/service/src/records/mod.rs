@@ -106,7 +106,7 @@ const SERVED: [Served; 11] = [
         AttributeId::LINEAR_FORWARDING_TABLE_RECORD,
         switch::linear_forwarding,
     ),
-    Served::whole(
+    Served::by_switch(
         AttributeId::MULTICAST_FORWARDING_TABLE_RECORD,
         switch::multicast_forwarding,
     ),

@@ -16,6 +16,7 @@
 use core::ops::ControlFlow;
 
 use routing::NO_PATH;
+use sa_fabric::sa_records::MulticastTables;
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::Lid;
 use sa_wire::records::{LinearForwardingTableRecord, SwitchInfoRecord};
@@ -115,13 +116,29 @@ fn ports(table: &[u8], block: u16) -> [u8; 64] {
     ports
 }
 
-/// None: who has joined which multicast group is not known here, and a switch whose table is empty
-/// has no blocks.
-pub(super) const fn multicast_forwarding(
-    _view: &View<'_>,
-    _query: &Query<'_>,
-    _out: &mut Out,
+/// One for each block of 32 MLIDs up to the last that a switch uses, and in it for each 16 ports. None where another SM programs
+/// switches: who has joined which group is not known here then.
+pub(super) fn multicast_forwarding(
+    view: &View<'_>,
+    query: &Query<'_>,
+    out: &mut Out,
 ) -> ControlFlow<()> {
+    let Some(tables) = &view.parts.multicast else {
+        return ControlFlow::Continue(());
+    };
+    let tables = tables.now();
+    let is_wanted = |name, value: u16| query.wanted(name).is_none_or(|it| it == u64::from(value));
+    for node in view.switches_by_lid(query.wanted("lid")) {
+        let Some(lid) = lid(view, node).filter(|_| view.shows(port0(node))) else {
+            continue;
+        };
+        for record in MulticastTables::of(&tables, lid) {
+            let position = u16::from(record.position());
+            if is_wanted("position", position) && is_wanted("block_num", record.block()) {
+                out.push(record.as_bytes())?;
+            }
+        }
+    }
     ControlFlow::Continue(())
 }
 

@@ -50,7 +50,7 @@ use self::routes::StandIn;
 use self::wanted::Plan;
 
 pub use self::groups::{Memberships, Multicast};
-pub use self::records::held as held_records;
+pub use self::records::{held as held_records, held_multicast};
 pub use self::unheld::Unheld;
 
 /// Why there is no plan. What the subnet holds stays.

@@ -10,10 +10,14 @@
 use sa_fabric::sa_records::Records;
 use sa_fabric::{NodeIx, PortRef};
 use sa_sm::lids::Plan;
-use sa_sm::model::{Node, PortState, Subnet};
+use sa_sm::model::{Block, Node, PortState, Subnet};
 use sa_sm::wanted::pkeys;
 use sa_sm::writing::Wanted;
-use sa_wire::records::{LinkRecord, NodeRecord, PKeyTableRecord, PortInfoRecord, SwitchInfoRecord};
+use sa_wire::records::{
+    LinkRecord, MulticastForwardingTableRecord, NodeRecord, PKeyTableRecord, PortInfoRecord,
+    SwitchInfoRecord,
+};
+use sa_wire::smp::attribute;
 
 /// Records without tables. Shape: `wanted` and `lids` are of the same subnet.
 pub(crate) fn of(found: &Subnet, wanted: &Wanted, lids: &Plan) -> Records {
@@ -85,6 +89,59 @@ fn held_end(node: &Node, port: u8, guid: u64, lid: u16, records: &mut Records) {
         records.pkeys.get_or_insert_default().push(record);
     }
 }
+
+/// Multicast forwarding tables of all switches, as they acknowledged them: up to the last block that a switch uses, all positions of its
+/// ports. Shape: a switch without entries has none.
+pub fn held_multicast(after: &Subnet) -> Vec<MulticastForwardingTableRecord> {
+    let mut records = Vec::new();
+    for node in after.nodes().iter().filter(|node| node.is_switch()) {
+        let lid = node.port(0).and_then(|port| port.info);
+        let lid = lid.map_or(0, |info| info.base_lid.get());
+        let used = node.tables.multicast();
+        let last = used
+            .map(|(block, _)| low_half(block.modifier) & MLID_BLOCK)
+            .max();
+        let Some(last) = last.filter(|_| lid != 0) else {
+            continue;
+        };
+        for block in 0..=last {
+            for position in 0..=node.port_count() / 16 {
+                records.push(multicast_record(node, lid, block, position));
+            }
+        }
+    }
+    records
+}
+
+/// One block; empty where it is not known.
+fn multicast_record(
+    node: &Node,
+    lid: u16,
+    block: u16,
+    position: u8,
+) -> MulticastForwardingTableRecord {
+    let mut record = MulticastForwardingTableRecord::empty(lid, block, position);
+    let held = node.tables.get(Block {
+        attribute: attribute::MULTICAST_TABLE,
+        end_port: 0,
+        modifier: u32::from(position) << 28 | u32::from(block),
+    });
+    let masks = held.into_iter().flat_map(|data| data.chunks_exact(2));
+    for (place, mask) in record.masks.iter_mut().zip(masks) {
+        if let [high, low] = mask {
+            *place = u16::from_be_bytes([*high, *low]).into();
+        }
+    }
+    record
+}
+
+const fn low_half(modifier: u32) -> u16 {
+    let [_, _, high, low] = modifier.to_be_bytes();
+    u16::from_be_bytes([high, low])
+}
+
+/// In the modifier of a multicast table: the number of the block of 32 MLIDs.
+const MLID_BLOCK: u16 = 0x1ff;
 
 struct View<'a> {
     found: &'a Subnet,

@@ -98,6 +98,8 @@ impl Manager {
                 return false;
             }
         };
+        self.multicast
+            .set(sm_plan::held_multicast(&self.swept.subnet));
         let missing = wanted.not_held(&self.swept.subnet);
         let words = missing.iter().map(|(switch, blocks)| {
             format!("switch {switch} does not hold {blocks} blocks of its multicast tables; some members of groups may hear nothing")

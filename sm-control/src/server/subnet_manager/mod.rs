@@ -51,6 +51,7 @@ use std::time::{Duration, Instant};
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_compiler::state::FabricState;
 use sa_fabric::options::ManagerOptions;
+use sa_fabric::sa_records::MulticastTables;
 use sa_sm::executor::Limits;
 use sa_sm::sm_info::SmState;
 use sa_sm::sweep::{Progress, Swept};
@@ -101,6 +102,8 @@ pub(in crate::server) struct Manager {
     /// How SMPs are sent, as the last sweep had it.
     limits: Limits,
     groups: Groups,
+    /// For those who ask: what switches hold by now.
+    multicast: Arc<MulticastTables>,
 }
 
 impl Manager {
@@ -136,6 +139,7 @@ impl Manager {
             stop: Arc::clone(stop),
             limits: Limits::default(),
             groups: Groups::new(groups),
+            multicast: Arc::default(),
         })
     }
 
@@ -289,6 +293,8 @@ impl Manager {
             false => planned.held(after, before, stamp)?,
         };
         compiled.parts.devices = Some(Arc::new(sm_plan::held_records(after)));
+        self.multicast.set(sm_plan::held_multicast(after));
+        compiled.parts.multicast = Some(Arc::clone(&self.multicast));
         Ok(compiled)
     }
 
