@@ -48,9 +48,14 @@ impl Config {
 
     /// As the Subnet Manager of the fabric of its first port, with a sweep each second.
     pub fn of_sweep() -> Self {
+        Self::of_sweep_each(1)
+    }
+
+    /// The same with a sweep each so many seconds, if nothing orders one.
+    pub fn of_sweep_each(seconds: u32) -> Self {
         Self::of("source = \"sweep\"\n")
             .with("[state]\ndirectory = \"state\"\n")
-            .with("[sm]\nsweep_interval = 1\n")
+            .with(&format!("[sm]\nsweep_interval = {seconds}\n"))
     }
 
     fn of(fabric: &str) -> Self {

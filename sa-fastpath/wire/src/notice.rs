@@ -31,7 +31,7 @@ pub struct Notice {
     pub issuer_gid: [u8; 16],
 }
 
-/// Generic traps that class managers issue.
+/// Generic traps: of class managers, and of devices.
 pub mod trap {
     /// A port came into service.
     pub const GID_IN_SERVICE: u16 = 64;
@@ -41,6 +41,18 @@ pub mod trap {
     pub const MGID_CREATED: u16 = 66;
     /// A multicast group is gone.
     pub const MGID_DESTROYED: u16 = 67;
+    /// The state of a link of a switch has changed.
+    pub const LINK_STATE: u16 = 128;
+    /// The threshold of local link integrity was passed.
+    pub const LINK_INTEGRITY: u16 = 129;
+    /// Excessive buffer overruns.
+    pub const BUFFER_OVERRUN: u16 = 130;
+    /// The watchdog of flow control ran out.
+    pub const FLOW_CONTROL: u16 = 131;
+    /// Capabilities or something else of a node have changed.
+    pub const LOCAL_CHANGE: u16 = 144;
+    /// SystemImageGUID has changed.
+    pub const SYSTEM_IMAGE_GUID: u16 = 145;
     /// The first of those about violations of keys.
     pub const BAD_MKEY: u16 = 256;
     /// The last of those about violations of keys.
@@ -56,6 +68,15 @@ impl Notice {
     pub const CLASS_MANAGER: [u8; 3] = [0, 0, 4];
     /// Where DataDetails of traps 64 to 67 have the GID. Units: bytes.
     const GID_AT: usize = 6;
+
+    /// What a device says of itself in an SMP, which has no room for IssuerGID: it is 0.
+    pub fn of_smp(data: &[u8; 64]) -> Self {
+        let mut bytes = [0; size_of::<Self>()];
+        for (place, byte) in bytes.iter_mut().zip(data) {
+            *place = *byte;
+        }
+        zerocopy::transmute!(bytes)
+    }
 
     /// One of the traps 64 to 67, about `subject`; the LID of its issuer is 0 where none is known.
     pub fn about_gid(

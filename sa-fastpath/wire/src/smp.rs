@@ -99,6 +99,8 @@ impl Smp {
 
 /// Attributes of SMPs.
 pub mod attribute {
+    /// Notice: what a trap tells.
+    pub const NOTICE: u16 = 0x02;
     /// NodeDescription: 64 bytes of text.
     pub const NODE_DESCRIPTION: u16 = 0x10;
     /// NodeInfo.

@@ -9,7 +9,8 @@
 //! beginning that stays the same, takes SMPs to send, and hands in what was received. The same calls give the same SMPs.
 //!
 //! Rooms: [`model`], [`executor`], [`discovery`], [`lids`], [`wanted`], `reading` (what is held of what is wanted), [`writing`],
-//! [`sweep`], which leads from finding to writing with the caller's plan between them, and [`sm_info`], which answers other SMs.
+//! [`sweep`], which leads from finding to writing with the caller's plan between them, [`sm_info`], which answers other SMs, and
+//! [`trap`], which hears devices.
 
 #![forbid(unsafe_code)]
 
@@ -20,5 +21,6 @@ pub mod model;
 mod reading;
 pub mod sm_info;
 pub mod sweep;
+pub mod trap;
 pub mod wanted;
 pub mod writing;

@@ -44,7 +44,7 @@ use super::services::{Services, Watchdog};
 use super::slow_lane::{OpenSmProxy, Rules, SlowLane, StateStore, Supply};
 use super::state::{AliasesOfClients, GroupsOfClients, StateInService};
 use super::state_directory::EarlierRun;
-use super::subnet_manager::Manager;
+use super::subnet_manager::{Manager, Traps};
 use super::{JOURNAL_FILE, ServerError, local_service, shadow, slow_lane};
 use crate::checks::placement::Placement;
 use crate::config::{Config, PortSection, RingSection, Role, Source};
@@ -73,6 +73,8 @@ struct Shared {
     aliases: Arc<AliasesOfClients>,
     /// Likewise.
     groups: Arc<GroupsOfClients>,
+    /// What devices tell the Subnet Manager of this process.
+    traps: Arc<Traps>,
     /// When what is in service was read.
     readings: Readings,
     /// Of the slow lane, for the watchdog.
@@ -147,7 +149,10 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         state_directory,
     };
     let (beside, doubts) = (shared.beside.clone(), Arc::clone(&shared.doubts));
-    let sm = Sm::new(config, beside, doubts, compared);
+    // Only where there is a manager, which keeps the other end: whoever waits for a channel without one does nothing else.
+    let is_sm = config.fabric.source == Source::Sweep;
+    let told = compared.or_else(|| is_sm.then(|| shared.traps.changes()));
+    let sm = Sm::new(config, beside, doubts, told);
     let loader = Loader::new(config, &status, (sm, teller), commands, outlets);
     let services = Services {
         stop: shared.stop,
@@ -291,7 +296,7 @@ fn start_slow_lane(
         if database.has_clients() {
             groups.restored();
         }
-        StateStore::new(database, aliases, groups)
+        StateStore::new(database, aliases, groups, Arc::clone(&shared.traps))
     });
     let supply = Supply {
         punted,
@@ -339,7 +344,8 @@ fn teller(
     shared: &Shared,
     smps: Option<OverRelay>,
 ) -> Teller<SaReader, Box<Manager>> {
-    if let Some(manager) = Manager::of(config, (&shared.stop, &shared.groups), smps) {
+    if let Some(manager) = Manager::of(config, (&shared.stop, &shared.groups, &shared.traps), smps)
+    {
         return Teller::Sweep(Box::new(manager));
     }
     live_source(config, shared.beside.as_deref()).map_or(Teller::Nobody, Teller::Sa)

@@ -22,7 +22,7 @@ const SWITCHES: [(&str, &str); 4] = [
 
 /// There without a file.
 const BROADCAST: &str = "ff12:401b:ffff::ffff:ffff";
-const MADE: &str = "ff12:401b:ffff::1:2";
+pub(crate) const MADE: &str = "ff12:401b:ffff::1:2";
 
 fn config() -> Config {
     Config::of_sweep()
@@ -101,7 +101,13 @@ fn told(bed: &Served) -> Result<Tables> {
 }
 
 /// A Set or Delete of one port's membership. The status.
-fn change(bed: &Served, host: &str, verb: &str, mgid: &str, port: &str) -> Result<String> {
+pub(crate) fn change(
+    bed: &Served,
+    host: &str,
+    verb: &str,
+    mgid: &str,
+    port: &str,
+) -> Result<String> {
     let gid = format!("fe80::{port}");
     let mut arguments = vec!["mcmr", verb, "--mgid", mgid, "--port-gid", &gid];
     arguments.extend(["--join-state", "1"]);

@@ -16,5 +16,6 @@ mod soak;
 mod start;
 mod sweep;
 mod sweep_restart;
+mod traps;
 mod umad;
 mod workers;

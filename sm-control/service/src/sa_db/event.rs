@@ -1,16 +1,17 @@
 //! What happens in a subnet that subscribers may want to hear.
 //!
 //! The four generic traps that an SM issues itself (IBA vol. 1, Notice): 64 and 65 for ports, 66
-//! and 67 for groups. Traps that devices send are the SM's to hear. Events are collected while
+//! and 67 for groups. Traps that devices send are the SM's to hear, which may be this process. Events are collected while
 //! something changes and become Reports afterwards, for each subscriber in turn.
 
 use sa_compiler::state::FabricState;
+use sa_wire::notice::Notice;
 use sa_wire::umad::{MAD_SIZE, UmadHeader};
 use sa_wire::{Gid, Guid, Pkey};
 
 use crate::records::View;
 
-/// A generic trap that this SA issues itself. It carries what is needed to decide who may hear of
+/// A trap: a generic one that this SA issues itself, or one of a device. It carries what is needed to decide who may hear of
 /// it, because the port or group may be gone by then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -23,6 +24,8 @@ pub enum Event {
         /// The P_Keys that it had, for who may hear of it.
         keys: Vec<Pkey>,
     },
+    /// A trap that a device sent to the SM of this process. IssuerGID is not in it: the port is known by its LID.
+    Trap(Notice),
     /// A multicast group was made (trap 66).
     GroupMade {
         /// Its MGID.

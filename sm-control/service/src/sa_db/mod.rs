@@ -46,6 +46,7 @@ use std::time::Duration;
 use sa_answer::access::Access;
 use sa_wire::Guid;
 use sa_wire::mad::{BASE_VERSION, SA_CLASS_VERSION, Status, method};
+use sa_wire::notice::Notice;
 use sa_wire::records::Layout;
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;
@@ -295,6 +296,11 @@ impl SaDatabase {
     /// Lets go of what has expired.
     pub fn expire(&mut self, now: Now) {
         self.services.expire(now, &mut self.journal);
+    }
+
+    /// A device has sent this trap to the SM of this process: subscribers hear of it.
+    pub fn hear(&mut self, trap: Notice) {
+        self.events.push(Event::Trap(trap));
     }
 
     /// What subscribers are to hear since the last call. May end subscriptions, so [`Self::commit`]

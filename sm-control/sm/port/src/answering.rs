@@ -15,20 +15,20 @@ use sa_port::PortError;
 
 use crate::{Packet, SmpPort};
 
-/// Answers what comes to `port` by `answer` until `stop` is set, which is seen within 100 ms. What it gives no answer to is
+/// Answers what comes to `port` by `answer`, which gets the LID of the sender and the SMP, until `stop` is set, which is seen within 100 ms. What it gives no answer to is
 /// dropped, and so is an answer that finds no room: who asked asks again.
 ///
 /// For a thread and a port of its own, so that nobody who asks waits for a sweep. Errors: the port is of no use any more.
 pub fn serve(
     port: &mut dyn SmpPort,
     stop: &AtomicBool,
-    mut answer: impl FnMut(&[u8; 256]) -> Option<[u8; 256]>,
+    mut answer: impl FnMut(u16, &[u8; 256]) -> Option<[u8; 256]>,
 ) -> Result<(), PortError> {
     // Relaxed: nothing else is read through the flag.
     while !stop.load(Ordering::Relaxed) {
         match port.receive()? {
             Some(Packet { lid, smp }) => {
-                if let Some(smp) = answer(&smp) {
+                if let Some(smp) = answer(lid, &smp) {
                     port.send(&Packet { lid, smp })?;
                 }
             }

@@ -49,6 +49,10 @@ pub(in crate::server) struct Sweeps {
     pub(in crate::server) sets: AtomicU64,
     /// Of all, those that were sent again because no answer came.
     pub(in crate::server) repeated: AtomicU64,
+    /// Traps of devices that were answered.
+    pub(in crate::server) traps: AtomicU64,
+    /// Of these, those that subscribers were to be told and were not, as too many waited.
+    pub(in crate::server) traps_dropped: AtomicU64,
     /// How long the last one took. Units: ms.
     pub(in crate::server) last_ms: AtomicU64,
     /// When the last one ended. Units: seconds since 1970; 0 before.

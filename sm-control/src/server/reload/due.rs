@@ -30,6 +30,9 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 /// How often watched files are looked at. A look is a `stat` of each, some ten system calls.
 const WATCH: Duration = Duration::from_millis(20);
 
+/// How long traps of devices are collected before a sweep.
+const TRAPS_COLLECTED: Duration = Duration::from_millis(20);
+
 /// A fabric that keeps changing is read after so many times of what it should have done: a port
 /// that goes up and down all day must not keep all other changes out.
 const LONGEST_SETTLE: u32 = 20;
@@ -144,6 +147,8 @@ pub(super) struct Schedule {
     waiting: Option<Waiting>,
     /// When the last reading began, or was found to be needless.
     last: Instant,
+    /// Traps order no reading before: one that is told of all the time takes half of it at most.
+    rested: Instant,
     /// Failed readings of a running SA in a row.
     retries: u32,
 }
@@ -154,6 +159,7 @@ impl Schedule {
         Self {
             waiting: None,
             last: Instant::now(),
+            rested: Instant::now(),
             retries: 0,
         }
     }
@@ -182,6 +188,8 @@ impl Schedule {
         let settle = match change {
             // Nobody is answered until these are read.
             Change::Invalid(_) | Change::Differs | Change::Agrees => Duration::ZERO,
+            // Both ends of a link tell, and so do all ports of a switch that goes.
+            Change::Reported(_) => TRAPS_COLLECTED,
             Change::Trap(_) | Change::Programmed | Change::Returned => config
                 .opensm
                 .as_ref()
@@ -193,9 +201,13 @@ impl Schedule {
             None => now + settle * LONGEST_SETTLE,
         };
         let was_anyway = self.waiting.is_some_and(|waiting| waiting.anyway);
+        let rested = match change {
+            Change::Reported(_) => self.rested,
+            _ => now,
+        };
         self.waiting = Some(Waiting {
-            at: (now + settle).min(latest),
-            latest,
+            at: (now + settle).min(latest).max(rested),
+            latest: latest.max(rested),
             cause: Cause::Told(change),
             anyway: was_anyway || matches!(change, Change::Invalid(_)),
         });
@@ -239,6 +251,12 @@ impl Schedule {
     pub(super) fn begin(&mut self) -> Instant {
         self.last = Instant::now();
         self.last
+    }
+
+    /// The reading that began last is over, whatever came of it.
+    pub(super) fn ended(&mut self) {
+        let now = Instant::now();
+        self.rested = now + now.saturating_duration_since(self.last);
     }
 
     /// What was due is in service.

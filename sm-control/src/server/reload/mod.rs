@@ -62,7 +62,7 @@ mod settled;
 mod sm;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, select};
 use sa_source::SaReader;
@@ -276,6 +276,12 @@ impl<'a> Loader<'a> {
     /// The walk of one change: due, settled, compiled, published.
     fn load(&mut self, due: Due) -> Outcome {
         let read_at = self.schedule.begin();
+        let outcome = self.walk(due, read_at);
+        self.schedule.ended();
+        outcome
+    }
+
+    fn walk(&mut self, due: Due, read_at: Instant) -> Outcome {
         // Before the reading: what an OpenSM invalidates meanwhile must not count as read.
         let generation = self.sm.generation();
         if due.cause.is_of_doubt() {

@@ -29,14 +29,14 @@ impl Sm {
         config: &Config,
         beside: Option<Arc<Beside>>,
         doubts: Arc<Doubts>,
-        compared: Option<Receiver<Change>>,
+        elsewhere: Option<Receiver<Change>>,
     ) -> Self {
         let told = beside.as_ref().map(|beside| beside.changes.clone());
         Self {
             source: config.fabric.source,
             beside,
             doubts,
-            changes: told.or(compared).unwrap_or_else(never),
+            changes: told.or(elsewhere).unwrap_or_else(never),
         }
     }
 

@@ -22,6 +22,7 @@ use sa_wire::umad::Slot;
 use tracing::{debug, error};
 
 use super::super::state::{AliasesOfClients, GroupsOfClients, State};
+use super::super::subnet_manager::Traps;
 use super::port::Port;
 use crate::server::slow_lane::reports::{Patience, Reports};
 
@@ -39,6 +40,8 @@ pub(in crate::server) struct StateStore {
     aliases_changed: bool,
     /// Where members of groups are put, whom switches are programmed for.
     groups: Arc<GroupsOfClients>,
+    /// What devices tell the Subnet Manager of this process.
+    traps: Arc<Traps>,
     /// As they were put there.
     members: Option<Arc<Memberships>>,
     /// The journal could not be written; said once until it can.
@@ -60,6 +63,7 @@ impl StateStore {
         database: SaDatabase,
         aliases: Arc<AliasesOfClients>,
         groups: Arc<GroupsOfClients>,
+        traps: Arc<Traps>,
     ) -> Self {
         let default = sa_fabric::options::OpenSmOptions::default();
         Self {
@@ -70,6 +74,7 @@ impl StateStore {
             aliases,
             aliases_changed: true,
             groups,
+            traps,
             members: None,
             unwritten: false,
         }
@@ -132,6 +137,10 @@ impl StateStore {
     ) -> Vec<Result<(), PortError>> {
         self.database.expire(moment(now));
         if let Some(state) = &self.state {
+            // What waits is bounded where it waits.
+            for notice in self.traps.notices() {
+                self.database.hear(notice);
+            }
             for report in self.database.reports(&state.parts) {
                 // After a change of the configuration there may be fewer ports.
                 if let Some(port) = ports.get(report.port) {

@@ -105,7 +105,7 @@ impl Bed {
             unix: 1_000_000_000,
         };
         let database = SaDatabase::open(None, start).unwrap();
-        let state_store = StateStore::new(database, Arc::default(), Arc::default());
+        let state_store = StateStore::new(database, Arc::default(), Arc::default(), Arc::default());
         let rules = Rules {
             access: Access::OpenSm,
             oldest: None,

@@ -125,7 +125,7 @@ impl Manager {
         }
         // An error ends the sweep: another SM owns the methods, or the device is away.
         if let Some(port) = self.way.listen()? {
-            let responder = Responder::start(port, &self.identity, &self.stop);
+            let responder = Responder::start(port, (&self.identity, &self.traps), &self.stop);
             self.responder = Some(responder.map_err(WayError::Thread)?);
         }
         Ok(())

@@ -31,7 +31,9 @@
 //!
 //! Multicast tables follow joins between two sweeps (`groups`).
 //!
-//! Not here yet: traps (a change is seen at the next sweep), handover between Subnet Managers.
+//! A trap of a device orders a sweep (`traps`).
+//!
+//! Not here yet: handover between Subnet Managers.
 
 mod driving;
 mod error;
@@ -41,6 +43,7 @@ mod lids;
 mod responder;
 mod said;
 mod standby;
+mod traps;
 mod way;
 
 use core::sync::atomic::AtomicBool;
@@ -68,6 +71,7 @@ use self::said::Said;
 use self::standby::Standby;
 use self::way::Way;
 
+pub(super) use self::traps::Traps;
 pub(super) use self::way::with_its_port;
 use crate::config::Config;
 use crate::server::operators::sweeps::Sweeps;
@@ -102,6 +106,7 @@ pub(in crate::server) struct Manager {
     /// How SMPs are sent, as the last sweep had it.
     limits: Limits,
     groups: Groups,
+    traps: Arc<Traps>,
     /// For those who ask: what switches hold by now.
     multicast: Arc<MulticastTables>,
 }
@@ -111,7 +116,7 @@ impl Manager {
     /// what comes to the client of a simulator that serves the SA.
     pub(in crate::server) fn of(
         config: &Config,
-        (stop, groups): (&Arc<AtomicBool>, &Arc<GroupsOfClients>),
+        (stop, groups, traps): (&Arc<AtomicBool>, &Arc<GroupsOfClients>, &Arc<Traps>),
         smps: Option<OverRelay>,
     ) -> Option<Self> {
         let way = Way::of(config, smps)?;
@@ -131,7 +136,7 @@ impl Manager {
             guid2lid: directory.map(|directory| directory.join(lids::FILE)),
             said: Said::default(),
             identity: Arc::new(Identity::new()),
-            sweeps: Arc::default(),
+            sweeps: Arc::clone(traps.sweeps()),
             responder: None,
             standby: None,
             has_stood_by: false,
@@ -139,6 +144,7 @@ impl Manager {
             stop: Arc::clone(stop),
             limits: Limits::default(),
             groups: Groups::new(groups),
+            traps: Arc::clone(traps),
             multicast: Arc::default(),
         })
     }
@@ -190,6 +196,7 @@ impl Manager {
         let sm_key = pipeline::options(inputs)?.sm_key;
         // Before anything else: priority and key count for who asks now.
         self.identity.follow(sm_key, options);
+        self.traps.follow(options.sweeps.on_trap);
         self.stand_by(options)?;
         let planner = self.planner(inputs, options)?;
         let mut planner = planner.with_groups(self.groups.members());

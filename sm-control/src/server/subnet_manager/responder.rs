@@ -1,4 +1,4 @@
-//! The thread that answers other Subnet Managers.
+//! The thread that answers other Subnet Managers, and devices that send traps.
 //!
 //! ```text
 //!  Get(SMInfo) ──> port of its own ──> answer from what the SM is now ──> the way it came
@@ -10,7 +10,8 @@
 //! |---|---|
 //! | Get(SMInfo) | what the SM is now, unless the M_Key hides it |
 //! | Set(SMInfo) | status 0x1c |
-//! | traps, and what else an SM may be sent | nothing: the next sweep sees what they tell of |
+//! | a trap, and this SM is the master | TrapRepress; what follows is others' (`traps`) |
+//! | what else an SM may be sent | nothing |
 //!
 //! No sweep begins without it: who is asked and does not answer is taken for dead, and two would manage one subnet.
 
@@ -19,10 +20,12 @@ use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 
 use sa_sm::sm_info;
+use sa_sm::trap::Repeats;
 use sm_port::{SmpPort, serve};
 use tracing::warn;
 
 use super::identity::Identity;
+use super::traps::Traps;
 
 /// The thread; it ends with the daemon, or with its port.
 #[derive(Debug)]
@@ -32,14 +35,20 @@ impl Responder {
     /// Answers what comes to `port`. Errors: the system has no thread to give.
     pub(super) fn start(
         mut port: Box<dyn SmpPort + Send>,
-        identity: &Arc<Identity>,
+        (identity, traps): (&Arc<Identity>, &Arc<Traps>),
         stop: &Arc<AtomicBool>,
     ) -> std::io::Result<Self> {
-        let (identity, stop) = (Arc::clone(identity), Arc::clone(stop));
+        let (identity, traps) = (Arc::clone(identity), Arc::clone(traps));
+        let stop = Arc::clone(stop);
         let thread = std::thread::Builder::new().name("sa-sm".to_owned());
         let thread = thread.spawn(move || {
-            // A copy each time: the sweep that writes it is never waited for.
-            let answer = |smp: &[u8; 256]| sm_info::answer(smp, &identity.now());
+            let mut repeats = Repeats::default();
+            let answer = |from: u16, smp: &[u8; 256]| {
+                // A copy each time: the sweep that writes it is never waited for.
+                let own = identity.now();
+                let told = sm_info::answer(smp, &own);
+                told.or_else(|| traps.hear(smp, (from, &own), &mut repeats))
+            };
             if let Err(error) = serve(port.as_mut(), &stop, answer) {
                 warn!("other Subnet Managers get no answer until the next sweep: {error}");
             }

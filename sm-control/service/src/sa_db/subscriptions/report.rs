@@ -10,12 +10,13 @@
 //! ```
 
 use sa_compiler::state::FabricState;
+use sa_fabric::subnet::EndPort;
 use sa_wire::mad::{BASE_VERSION, MGMT_CLASS_SA, SA_CLASS_VERSION, method};
 use sa_wire::notice::{Notice, trap};
 use sa_wire::records::{ANY16, ANY24, InformInfo};
 use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::{MAD_SIZE, QP1_QKEY};
-use sa_wire::{Gid, Guid};
+use sa_wire::{Gid, Guid, Lid};
 use zerocopy::IntoBytes;
 
 use super::super::access::Holder;
@@ -33,10 +34,24 @@ pub(super) fn notice(event: &Event, parts: &FabricState) -> Notice {
         Event::PortOut { guid, .. } => (trap::GID_OUT_OF_SERVICE, port(guid)),
         Event::GroupMade { mgid, .. } => (trap::MGID_CREATED, *mgid),
         Event::GroupGone { mgid, .. } => (trap::MGID_DESTROYED, *mgid),
+        Event::Trap(told) => {
+            let gid = issuer(told, parts).map(|end| port(&end.guid));
+            let issuer_gid = gid.unwrap_or(Gid([0; 16])).0;
+            return Notice {
+                issuer_gid,
+                ..*told
+            };
+        }
     };
     let sm = parts.subnet.end_ports().get(parts.subnet.sm());
     let gid = sm.map_or(Gid([0; 16]), |sm| port(&sm.guid));
     Notice::about_gid(number, sm.map(|sm| sm.lid), gid, subject)
+}
+
+/// The port that a trap of a device comes from.
+fn issuer<'a>(told: &Notice, parts: &'a FabricState) -> Option<&'a EndPort> {
+    let lid = Lid::new(told.issuer_lid.get()).ok()?;
+    parts.subnet.end_ports().get(parts.subnet.by_lid(lid)?)
 }
 
 /// True when a subscription asks for such traps.
@@ -68,6 +83,10 @@ pub(super) fn may_hear(event: &Event, subscriber: &View<'_>) -> bool {
             end.is_some_and(|end| subscriber.shows(end.at))
         }
         Event::PortOut { keys, .. } => subscriber.shares(keys),
+        // Of a port that nobody knows nobody hears, as with OpenSM.
+        Event::Trap(told) => {
+            issuer(told, subscriber.parts).is_some_and(|end| subscriber.shows(end.at))
+        }
         Event::GroupMade { base, .. } | Event::GroupGone { base, .. } => {
             Holder::new(subscriber, subscriber.requester).has(*base)
         }
@@ -80,6 +99,7 @@ pub(super) fn ends_by(event: &Event, info: &InformInfo, parts: &FabricState) -> 
     let is_there = match event {
         Event::PortIn(guid) => parts.subnet.by_guid(*guid).is_some(),
         Event::PortOut { .. } => true,
+        Event::Trap(told) => issuer(told, parts).is_some(),
         Event::GroupMade { .. } | Event::GroupGone { .. } => false,
     };
     is_there && info.lid_range_begin.get() != ANY16

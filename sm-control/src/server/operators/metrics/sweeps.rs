@@ -32,6 +32,12 @@ pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
             "SMPs sent again as no answer came",
             &sweeps.repeated,
         ),
+        ("sm_traps", "Traps of devices", &sweeps.traps),
+        (
+            "sm_traps_dropped",
+            "Of these, those that subscribers were to hear and did not, as too many waited",
+            &sweeps.traps_dropped,
+        ),
     ] {
         page.count(name, help, of(counter))?;
     }

@@ -1,0 +1,234 @@
+//! Traps: what devices say of themselves without being asked.
+//!
+//! ```text
+//!  Trap(Notice) ──> TrapRepress, at once and each time it comes ──┬─> may have changed the subnet: look at it
+//!                                                                  └─> subscribers of the SA, unless it is repeated too often
+//! ```
+//!
+//! | trap | what it says | looked at | told to subscribers |
+//! |---|---|---|---|
+//! | 128 | the state of a link of a switch has changed | yes | yes |
+//! | 129, 130, 131 | link integrity, buffer overruns, flow control | yes | no, as with OpenSM |
+//! | 144, 145 | something of a node has changed | yes | yes |
+//! | 256 to 259 | a wrong key was used | no: nothing has changed | yes |
+//! | vendors', others | | no | yes |
+//!
+//! Whoever sends traps without end costs an answer each. What follows from them is bounded elsewhere: sweeps by whoever orders them, and
+//! Reports by [`Repeats`].
+//!
+//! Source: IBA vol. 1, 13.4.8 to 13.4.11 and 14.3; how often is too often: OpenSM `osm_trap_rcv.c`.
+
+use core::hash::{BuildHasher, BuildHasherDefault};
+use std::collections::HashMap;
+use std::hash::DefaultHasher;
+use std::time::Duration;
+
+use sa_wire::mad::{BASE_VERSION, method};
+use sa_wire::notice::{Notice, trap};
+use sa_wire::smp::{CLASS_VERSION, MGMT_CLASS_LID, Smp, attribute};
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::sm_info::{Own, SmState};
+
+/// A trap, and what its sender waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trap {
+    /// As it came; IssuerGID is 0.
+    pub notice: Notice,
+    /// TrapRepress, to the LID that the trap came from.
+    pub repress: [u8; 256],
+}
+
+impl Trap {
+    /// `None` for what is no trap, and where this SM is not the master: that one hears it too, and what is answered is not sent
+    /// again.
+    pub fn parse(smp: &[u8; 256], own: &Own) -> Option<Self> {
+        let request = Smp::read_from_bytes(smp).ok()?;
+        let header = &request.header;
+        let is_trap = header.mgmt_class == MGMT_CLASS_LID
+            && header.base_version == BASE_VERSION
+            && header.class_version == CLASS_VERSION
+            && header.method == method::TRAP
+            && header.attribute_id.get() == attribute::NOTICE;
+        if !is_trap || own.info.state != SmState::Master {
+            return None;
+        }
+        let mut repress = request;
+        repress.header.method = method::TRAP_REPRESS;
+        repress.header.status = 0.into();
+        // All ports have the same.
+        repress.m_key = own.m_key.into();
+        Some(Self {
+            notice: Notice::of_smp(&request.data),
+            repress: zerocopy::transmute!(repress),
+        })
+    }
+}
+
+/// The subnet may be other than it was.
+pub const fn may_have_changed(notice: &Notice) -> bool {
+    let number = notice.trap_number.get();
+    notice.is_generic()
+        && matches!(
+            number,
+            trap::LINK_STATE..=trap::FLOW_CONTROL | trap::LOCAL_CHANGE | trap::SYSTEM_IMAGE_GUID
+        )
+}
+
+/// Subscribers hear of it, if it is not repeated too often. Those of 64 to 67 are this SA's own.
+pub const fn is_forwarded(notice: &Notice) -> bool {
+    let number = notice.trap_number.get();
+    let is_own = matches!(number, trap::GID_IN_SERVICE..=trap::MGID_DESTROYED);
+    let is_of_link = matches!(number, trap::LINK_INTEGRITY..=trap::FLOW_CONTROL);
+    !notice.is_generic() || !(is_own || is_of_link)
+}
+
+/// Which traps came how often lately. Time is the caller's.
+#[derive(Debug, Default)]
+pub struct Repeats {
+    /// By sender and content.
+    seen: HashMap<u64, Seen>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    times: u32,
+    last: Duration,
+}
+
+impl Repeats {
+    /// Notes a trap of a LID. True from the tenth time on that the same comes without a pause of 5 s between two, and for new ones while
+    /// more than 4,096 others come like that.
+    pub fn is_too_often(&mut self, from: u16, notice: &Notice, now: Duration) -> bool {
+        let key = key(from, notice);
+        if !self.seen.contains_key(&key) && self.seen.len() >= MOST {
+            self.seen
+                .retain(|_, seen| now.saturating_sub(seen.last) < FORGOTTEN);
+            if self.seen.len() >= MOST {
+                return true;
+            }
+        }
+        let seen = self.seen.entry(key).or_insert(Seen {
+            times: 0,
+            last: now,
+        });
+        if now.saturating_sub(seen.last) >= FORGOTTEN {
+            seen.times = 0;
+        }
+        seen.times = seen.times.saturating_add(1);
+        seen.last = now;
+        seen.times >= TOO_OFTEN
+    }
+}
+
+/// Without what counts repeats itself.
+fn key(from: u16, notice: &Notice) -> u64 {
+    let content = Notice {
+        toggle_and_count: 0.into(),
+        ..*notice
+    };
+    let hasher = BuildHasherDefault::<DefaultHasher>::default();
+    hasher.hash_one((from, content.as_bytes()))
+}
+
+/// How often the same may come.
+const TOO_OFTEN: u32 = 10;
+/// A trap that stayed out for so long is a new one.
+const FORGOTTEN: Duration = Duration::from_secs(5);
+/// Traps that are remembered.
+const MOST: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sm_info::SmInfo;
+
+    fn own(state: SmState) -> Own {
+        Own {
+            info: SmInfo {
+                guid: None,
+                sm_key: 1,
+                act_count: 0,
+                priority: 0,
+                state,
+            },
+            m_key: 77,
+            protection: 0,
+        }
+    }
+
+    /// A trap of a switch with LID 9.
+    fn sent(number: u16) -> [u8; 256] {
+        let mut smp = Smp::directed(method::TRAP, attribute::NOTICE, 5, &[]).unwrap();
+        smp.header.mgmt_class = MGMT_CLASS_LID;
+        smp.header.class_specific = 0.into();
+        smp.data[..4].copy_from_slice(&[0x81, 0, 0, 2]);
+        smp.data[4..6].copy_from_slice(&number.to_be_bytes());
+        smp.data[6..8].copy_from_slice(&9_u16.to_be_bytes());
+        smp.data[10..12].copy_from_slice(&9_u16.to_be_bytes());
+        zerocopy::transmute!(smp)
+    }
+
+    #[test]
+    fn a_trap_is_repressed_with_its_own_words_and_the_key_of_its_sender() {
+        let bytes = sent(trap::LINK_STATE);
+        let heard = Trap::parse(&bytes, &own(SmState::Master)).unwrap();
+        let repress = Smp::read_from_bytes(&heard.repress).unwrap();
+        let asked = Smp::read_from_bytes(&bytes).unwrap();
+        assert_eq!(repress.header.method, method::TRAP_REPRESS);
+        assert_eq!(repress.header.transaction_id, asked.header.transaction_id);
+        assert_eq!((repress.data, repress.m_key.get()), (asked.data, 77));
+        let notice = heard.notice;
+        assert_eq!(
+            (notice.trap_number.get(), notice.issuer_lid.get()),
+            (128, 9)
+        );
+        assert_eq!(notice.details[..2], [0, 9]);
+        for state in [SmState::Standby, SmState::Discovering] {
+            assert_eq!(Trap::parse(&bytes, &own(state)), None);
+        }
+        let mut other = bytes;
+        other[3] = method::TRAP_REPRESS;
+        assert_eq!(Trap::parse(&other, &own(SmState::Master)), None);
+    }
+
+    #[test]
+    fn what_follows_from_which_trap() {
+        let follows = |number| {
+            let heard = Trap::parse(&sent(number), &own(SmState::Master)).unwrap();
+            (may_have_changed(&heard.notice), is_forwarded(&heard.notice))
+        };
+        assert_eq!(follows(128), (true, true));
+        assert_eq!(follows(130), (true, false));
+        assert_eq!(follows(144), (true, true));
+        assert_eq!(follows(257), (false, true));
+        assert_eq!(follows(64), (false, false), "ours to tell");
+        assert_eq!(follows(300), (false, true));
+    }
+
+    #[test]
+    fn the_same_is_told_nine_times_and_again_after_a_pause() {
+        let second = Duration::from_secs(1);
+        let mut repeats = Repeats::default();
+        let notice = |number| {
+            Trap::parse(&sent(number), &own(SmState::Master))
+                .unwrap()
+                .notice
+        };
+        let first = notice(128);
+        let told = |repeats: &mut Repeats, now| !repeats.is_too_often(9, &first, now);
+        let times = (0..20).filter(|_| told(&mut repeats, second)).count();
+        assert_eq!(times, 9);
+        assert!(
+            !repeats.is_too_often(9, &notice(144), second),
+            "another trap"
+        );
+        assert!(!repeats.is_too_often(8, &first, second), "another sender");
+        assert!(!told(&mut repeats, 5 * second), "it never stopped");
+        assert!(told(&mut repeats, 10 * second));
+        // As many as there are LIDs take no more memory than that.
+        let new = (1..u16::MAX).filter(|lid| !repeats.is_too_often(*lid, &first, 10 * second));
+        assert!(new.count() <= MOST);
+        assert!(repeats.seen.len() <= MOST);
+    }
+}

@@ -1,0 +1,100 @@
+//! Traps, on their way from who answers them to who acts.
+//!
+//! ```text
+//!  the responder: TrapRepress ──┬─ the subnet may be other ──> the loader: a sweep, soon
+//!                               └─ not repeated too often ───> the slow lane: Reports to subscribers
+//! ```
+//!
+//! Nobody is waited for: the loader is told that something changed, not what, so one word that waits stands for all; and of Notices
+//! that nobody takes some are dropped, which is counted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossbeam_channel::{Receiver, Sender, TryIter, bounded};
+use sa_sm::sm_info::Own;
+use sa_sm::trap::{self, Repeats, Trap};
+use sa_wire::notice::Notice;
+use sm_port::now;
+
+use crate::server::opensm::Change;
+use crate::server::operators::sweeps::Sweeps;
+
+/// Shared by the responder, the loader and the slow lane.
+#[derive(Debug)]
+pub(in crate::server) struct Traps {
+    tell: Sender<Change>,
+    told: Receiver<Change>,
+    /// `sweep_on_trap`, as the last sweep had it.
+    are_followed: AtomicBool,
+    notices: (Sender<Notice>, Receiver<Notice>),
+    /// Where they are counted.
+    sweeps: Arc<Sweeps>,
+}
+
+impl Default for Traps {
+    fn default() -> Self {
+        let (tell, told) = bounded(1);
+        Self {
+            tell,
+            told,
+            are_followed: AtomicBool::new(true),
+            notices: bounded(NOTICES),
+            sweeps: Arc::default(),
+        }
+    }
+}
+
+/// Notices that wait for the slow lane, which takes them within milliseconds.
+const NOTICES: usize = 1024;
+
+impl Traps {
+    /// Where it is said that the subnet may be other than it was.
+    pub(in crate::server) fn changes(&self) -> Receiver<Change> {
+        self.told.clone()
+    }
+
+    /// What subscribers are to be told: those that wait, `most` at a time.
+    pub(in crate::server) fn notices(&self) -> core::iter::Take<TryIter<'_, Notice>> {
+        let (_, waiting) = &self.notices;
+        waiting.try_iter().take(AT_A_TIME)
+    }
+
+    /// From the next trap on.
+    pub(super) fn follow(&self, are_followed: bool) {
+        // Relaxed: nothing else is read through it.
+        self.are_followed.store(are_followed, Ordering::Relaxed);
+    }
+
+    /// Where they are counted.
+    pub(super) const fn sweeps(&self) -> &Arc<Sweeps> {
+        &self.sweeps
+    }
+
+    /// Takes an SMP that came from `from`, and gives what goes back. `None` where it is no trap.
+    pub(super) fn hear(
+        &self,
+        smp: &[u8; 256],
+        (from, own): (u16, &Own),
+        repeats: &mut Repeats,
+    ) -> Option<[u8; 256]> {
+        let Trap { notice, repress } = Trap::parse(smp, own)?;
+        self.sweeps.traps.fetch_add(1, Ordering::Relaxed);
+        if trap::may_have_changed(&notice) && self.are_followed.load(Ordering::Relaxed) {
+            // Full: the loader has not looked yet, and will find this too.
+            let _ = self
+                .tell
+                .try_send(Change::Reported(notice.trap_number.get()));
+        }
+        if trap::is_forwarded(&notice) && !repeats.is_too_often(from, &notice, now()) {
+            let (notices, _) = &self.notices;
+            let is_full = notices.try_send(notice).is_err();
+            let dropped = &self.sweeps.traps_dropped;
+            dropped.fetch_add(u64::from(is_full), Ordering::Relaxed);
+        }
+        Some(repress)
+    }
+}
+
+/// Notices that the slow lane takes in one turn: requests must not wait for long.
+const AT_A_TIME: usize = 64;
