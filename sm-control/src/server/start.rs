@@ -42,7 +42,7 @@ use super::reload::reading::{InService, Readings};
 use super::reload::{Loader, Outlets, Sm, Teller};
 use super::services::{Services, Watchdog};
 use super::slow_lane::{OpenSmProxy, Rules, SlowLane, StateStore, Supply};
-use super::state::{AliasesOfClients, GroupsOfClients, StateInService};
+use super::state::{AliasesOfClients, SetByClients, StateInService};
 use super::state_directory::EarlierRun;
 use super::subnet_manager::{Manager, Traps};
 use super::{JOURNAL_FILE, ServerError, local_service, shadow, slow_lane};
@@ -72,7 +72,7 @@ struct Shared {
     /// Written by the slow lane, read by the loader.
     aliases: Arc<AliasesOfClients>,
     /// Likewise.
-    groups: Arc<GroupsOfClients>,
+    groups: Arc<SetByClients>,
     /// What devices tell the Subnet Manager of this process.
     traps: Arc<Traps>,
     /// When what is in service was read.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use sa_compiler::state::FabricState;
-use sa_service::sa_db::Memberships;
+use sa_service::sa_db::{AliasTables, Memberships};
 use sa_snapshot::EpochId;
 use sa_wire::Guid;
 
@@ -41,9 +41,11 @@ pub(super) fn state_of(newest: &StateInService, epoch: EpochId) -> Option<Arc<St
 /// Alias GUIDs that clients have set, each with the GUID of its port. Shape: ascending.
 pub(super) type AliasesOfClients = ArcSwap<Vec<(Guid, Guid)>>;
 
-/// Who is in which multicast group, for whoever programs switches. The slow lane tells, the thread that loads follows.
-pub(super) struct GroupsOfClients {
+/// What clients have set that devices are programmed for: members of multicast groups, alias GUIDs. The slow lane tells, the thread that
+/// loads follows.
+pub(super) struct SetByClients {
     members: ArcSwapOption<Memberships>,
+    aliases: ArcSwapOption<AliasTables>,
     /// An earlier process has left what clients set.
     are_restored: AtomicBool,
     tell: Sender<()>,
@@ -51,12 +53,13 @@ pub(super) struct GroupsOfClients {
 }
 
 /// Nothing is known, and nobody was told.
-impl Default for GroupsOfClients {
+impl Default for SetByClients {
     fn default() -> Self {
         // One that waits stands for all that changed meanwhile.
         let (tell, told) = bounded(1);
         Self {
             members: ArcSwapOption::empty(),
+            aliases: ArcSwapOption::empty(),
             are_restored: AtomicBool::new(false),
             tell,
             told,
@@ -64,10 +67,20 @@ impl Default for GroupsOfClients {
     }
 }
 
-impl GroupsOfClients {
-    /// They are these now. Never waits.
-    pub(super) fn set(&self, members: Arc<Memberships>) {
+impl SetByClients {
+    /// Members of groups are these now. Never waits.
+    pub(super) fn set_members(&self, members: Arc<Memberships>) {
         self.members.store(Some(members));
+        self.tell();
+    }
+
+    /// The GUIDs of ports are these now. Never waits.
+    pub(super) fn set_aliases(&self, aliases: Arc<AliasTables>) {
+        self.aliases.store(Some(aliases));
+        self.tell();
+    }
+
+    fn tell(&self) {
         // Full: whoever follows has not looked yet, and will find these.
         let _ = self.tell.try_send(());
     }
@@ -83,8 +96,13 @@ impl GroupsOfClients {
         self.are_restored.load(Ordering::Relaxed)
     }
 
+    /// The GUIDs of ports with aliases, by place. None until they are known.
+    pub(super) fn aliases(&self) -> Option<Arc<AliasTables>> {
+        self.aliases.load_full()
+    }
+
     /// None until they are known: those of `partitions.conf` come with the first snapshot.
-    pub(super) fn now(&self) -> Option<Arc<Memberships>> {
+    pub(super) fn members(&self) -> Option<Arc<Memberships>> {
         self.members.load_full()
     }
 

@@ -168,3 +168,30 @@ fn switches_follow_joins_and_leaves_and_a_restart() -> Result<()> {
     wait_until_held(&bed, &[])?;
     Ok(())
 }
+
+#[test]
+fn an_alias_guid_is_in_paths_and_a_port_that_refuses_it_is_told_of() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let mut bed = Served::on(Fabric::start(TREE)?, &config())?;
+    let (_, nodes) = bed.ask("H1", &["nr"])?;
+    let host = nodes.iter().find(|node| node["node_description"] == "H2");
+    let lid = host.context("H2")?["lid"].to_string();
+    let place = ["--lid", &lid, "--block-num", "0", "--guid1", "0x1234"];
+    let set = [&["gir", "--set"][..], &place].concat();
+    ensure!(bed.ask("H1", &set)?.0 == "0x0000");
+    // The simulator's ports take no GUIDs: one sentence, and the subnet lives on.
+    bed.daemon.wait_logged("refuses")?;
+    let path = ["--sgid-to-dgid", "fe80::10:11-fe80::1234"];
+    wait_for("a path to the alias", PATIENCE, || {
+        Ok(bed
+            .fabric
+            .saquery("H1", &path)
+            .is_ok_and(|told| told.contains("fe80::1234")))
+    })?;
+    ensure!(bed.status()?["subnet_manager"]["findings_count"] != 0);
+    let told = bed.daemon.logged().matches("refuses").count();
+    ensure!(told <= 4, "{}", bed.daemon.logged());
+    Ok(())
+}

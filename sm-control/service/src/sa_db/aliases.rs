@@ -41,6 +41,9 @@ use super::groups::Groups;
 use super::{Answer, Asked, Effects, Journal, is_request};
 use crate::records::{self, Query};
 
+/// GUIDs of ports, by port GUID. Shape: by place, from the port's own on; 0 is none.
+pub type AliasTables = BTreeMap<Guid, Vec<u64>>;
+
 /// All alias GUIDs of the subnet.
 #[derive(Debug, Default)]
 pub(super) struct Aliases {
@@ -83,6 +86,14 @@ impl Aliases {
         let mut all: Vec<_> = known.collect();
         all.sort_unstable();
         all
+    }
+
+    /// What ports are to hold.
+    pub(super) fn tables(&self) -> AliasTables {
+        let tables = self.tables.iter();
+        tables
+            .map(|(port, table)| (*port, table.guids.clone()))
+            .collect()
     }
 
     /// The port that a GUID, its own or an alias, belongs to. None where it is not in the fabric.

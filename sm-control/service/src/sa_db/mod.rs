@@ -59,6 +59,7 @@ use crate::records::{self, View};
 use sa_answer::whole::is_request;
 use sa_compiler::state::FabricState;
 
+pub use self::aliases::AliasTables;
 pub use self::event::{Event, Report};
 pub use self::groups::Memberships;
 pub use self::journal::{Journal, JournalError};
@@ -291,6 +292,11 @@ impl SaDatabase {
     /// Alias GUIDs that clients have set, each with the GUID of its port, ascending.
     pub fn aliases(&self) -> Vec<(Guid, Guid)> {
         self.aliases.all()
+    }
+
+    /// The GUIDs of each port that ever had an alias set, by their places: what ports are to hold.
+    pub fn alias_tables(&self) -> AliasTables {
+        self.aliases.tables()
     }
 
     /// Lets go of what has expired.

@@ -14,11 +14,10 @@
 //! Reads the files that [`Inputs`] names, and nothing else; no clock, no port.
 //!
 //! Multicast tables follow who is in which group ([`Multicast`]); who joins between two sweeps needs no plan.
-//!
-//! Not here yet: alias GUIDs.
 
 #![forbid(unsafe_code)]
 
+mod aliases;
 mod clients;
 mod groups;
 mod places;
@@ -49,6 +48,7 @@ use self::clients::Clients;
 use self::routes::StandIn;
 use self::wanted::Plan;
 
+pub use self::aliases::{AliasTables, alias_tables};
 pub use self::groups::{Memberships, Multicast};
 pub use self::records::{held as held_records, held_multicast};
 pub use self::unheld::Unheld;
@@ -87,6 +87,13 @@ pub enum PlanFinding {
         /// The keys.
         keys: Vec<Pkey>,
     },
+    /// A port has no room for all of its alias GUIDs.
+    AliasesLeftOut {
+        /// Its port GUID.
+        port: Guid,
+        /// How many it lacks.
+        count: usize,
+    },
     /// Nobody named an engine, and the routes of the one that is taken then close a credit loop: another one routes.
     OtherEngine {
         /// Whose routes were refused.
@@ -118,6 +125,8 @@ pub struct Planner {
     places: BTreeMap<Guid, Places>,
     /// Who is in which group; none while nobody knows, and multicast tables stay as they are.
     groups: Option<Arc<Memberships>>,
+    /// Which alias GUIDs ports have; none while nobody knows, and ports keep theirs.
+    aliases: Option<Arc<AliasTables>>,
     clients: Clients,
     /// Routes instead of the engine that nobody named.
     stand_in: Option<StandIn>,
@@ -151,6 +160,7 @@ impl Planner {
             remembered,
             places: BTreeMap::new(),
             groups: None,
+            aliases: None,
             clients: Clients::default(),
             stand_in: None,
         }
@@ -162,6 +172,7 @@ impl Planner {
         Self {
             places: self.places,
             groups: self.groups,
+            aliases: self.aliases,
             clients: self.clients,
             stand_in: self.stand_in,
             ..Self::new(inputs, manager, self.remembered)
@@ -172,6 +183,12 @@ impl Planner {
     #[must_use]
     pub fn with_groups(self, groups: Option<Arc<Memberships>>) -> Self {
         Self { groups, ..self }
+    }
+
+    /// The same with these GUIDs of ports; none: nobody knows them, and ports keep theirs.
+    #[must_use]
+    pub fn with_aliases(self, aliases: Option<Arc<AliasTables>>) -> Self {
+        Self { aliases, ..self }
     }
 
     /// The same where what clients had set in an earlier process is still there: they are not all asked to register again.
@@ -230,16 +247,22 @@ impl Planner {
             // The second round comes when this is held: see `Multicast`.
             Some(groups) if !options.disable_multicast => {
                 let multicast = Multicast::new(found, &compiled.parts, groups);
-                plan.multicast(multicast.first(found));
+                plan.tables(multicast.first(found));
             }
             _ => plan.leave_multicast(),
         }
+        let (tables, no_room) = self
+            .aliases
+            .as_deref()
+            .map_or_else(Default::default, |aliases| alias_tables(found, aliases));
+        plan.tables(tables);
         let lid_findings = lids.findings.iter().cloned().map(PlanFinding::Lid);
         let other_engine = stand_in.map(StandIn::finding);
         let (mut wanted, mut findings) = plan.finish();
         let transition = transition::of(found, &wanted, &compiled.parts, before);
         wanted.stages = transition.stages;
         findings.extend(transition.finding);
+        findings.extend(no_room);
         (self.remembered, self.places) = (remembered, places);
         // Kept also while an operator names an engine: without the name the subnet is as before.
         self.stand_in = stand_in.or(self.stand_in);
@@ -273,6 +296,10 @@ impl fmt::Display for PlanFinding {
                     "the P_Key table of port {port} has no room for {count} of its keys; give it fewer partitions"
                 )
             }
+            Self::AliasesLeftOut { port, count } => write!(
+                f,
+                "port {port} has no room for {count} of its alias GUIDs; packets for them do not arrive there"
+            ),
             Self::OtherEngine { refused, taken } => write!(
                 f,
                 "the routes of {refused} close a credit loop, so {taken} routes, which closes none in any subnet; name an \

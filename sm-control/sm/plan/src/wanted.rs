@@ -110,8 +110,8 @@ impl<'a> Plan<'a> {
         self.wanted.leaves_multicast = true;
     }
 
-    /// Multicast tables.
-    pub(crate) fn multicast(&mut self, tables: BTreeMap<NodeIx, BTreeMap<Block, Data>>) {
+    /// Tables that are made elsewhere: multicast, GUIDs.
+    pub(crate) fn tables(&mut self, tables: BTreeMap<NodeIx, BTreeMap<Block, Data>>) {
         for (node, blocks) in tables {
             self.set(node, blocks);
         }

@@ -35,6 +35,17 @@ impl Simulator {
         active(peer).map(|_| peer)
     }
 
+    /// The GUIDs of an end port by place, its own first: 0 before anybody has asked for them.
+    pub fn guids(&self, at: PortRef) -> Vec<u64> {
+        let port = self
+            .devices
+            .get(at.node.get())
+            .and_then(|it| it.port(at.port));
+        let blocks = port.into_iter().flat_map(|port| &port.guids);
+        let guids = blocks.flat_map(|block| block.as_chunks().0);
+        guids.map(|guid| u64::from_be_bytes(*guid)).collect()
+    }
+
     /// The LIDs of a port, first to last; `None` before it has one.
     pub fn lids(&self, at: PortRef) -> Option<core::ops::RangeInclusive<u16>> {
         let info = &self.devices.get(at.node.get())?.port(at.port)?.info;

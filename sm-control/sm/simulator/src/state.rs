@@ -3,7 +3,7 @@
 //! | line | of |
 //! |---|---|
 //! | `node` | SwitchInfo |
-//! | `port` | PortInfo without counters, the far end of the cable, P_Keys, VL arbitration, SL2VL of a CA |
+//! | `port` | PortInfo without counters, the far end of the cable, GUIDs, P_Keys, VL arbitration, SL2VL of a CA |
 //! | `lft`, `mft`, `slvl` | a block of a switch that holds something else than at power-on |
 //!
 //! Left out is what no SM writes: counters of violations, and how often clients were asked to register again.
@@ -38,7 +38,12 @@ fn of_port(name: &str, port: &Port) -> String {
     info.m_key_violations = 0.into();
     info.p_key_violations = 0.into();
     info.q_key_violations = 0.into();
-    let tables = (&port.pkeys, &port.vl_arbitration, &port.sl_to_vl);
+    let tables = (
+        &port.guids,
+        &port.pkeys,
+        &port.vl_arbitration,
+        &port.sl_to_vl,
+    );
     format!("{name} {:?} {info:?} {tables:?}", port.peer)
 }
 

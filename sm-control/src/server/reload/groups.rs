@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::Receiver;
 
 use super::Loader;
-use crate::server::state::GroupsOfClients;
+use crate::server::state::SetByClients;
 
 /// How long joins are collected.
 const COLLECTED: Duration = Duration::from_millis(50);
@@ -41,7 +41,7 @@ const MOST_DOUBLINGS: u32 = 4;
 pub(super) struct GroupChanges {
     /// Kept, as it has the sender: with the last one gone the channel would be ready for ever, and whoever waits for it never does
     /// anything else.
-    members: Arc<GroupsOfClients>,
+    members: Arc<SetByClients>,
     due: Option<Instant>,
     /// In vain, in a row.
     tries: u32,
@@ -49,7 +49,7 @@ pub(super) struct GroupChanges {
 
 impl GroupChanges {
     /// `members`: where the slow lane says that they are others, if it does in this role.
-    pub(super) const fn new(members: Arc<GroupsOfClients>) -> Self {
+    pub(super) const fn new(members: Arc<SetByClients>) -> Self {
         Self {
             members,
             due: None,

@@ -34,7 +34,7 @@ use crate::server::STATE_FILE;
 use crate::server::operators::counts::Event;
 use crate::server::operators::status::Status;
 use crate::server::services::Rings;
-use crate::server::state::{AliasesOfClients, GroupsOfClients, State, StateInService};
+use crate::server::state::{AliasesOfClients, SetByClients, State, StateInService};
 use crate::server::state_directory::{EarlierRun, Mark, StateDirectory};
 
 /// Whoever else reads what goes into service, and what an earlier run left of it. Made at the start
@@ -47,7 +47,7 @@ pub(in crate::server) struct Outlets {
     /// Where the slow lane puts what clients have set.
     pub(in crate::server) aliases: Arc<AliasesOfClients>,
     /// Where it puts who is in which group.
-    pub(in crate::server) groups: Arc<GroupsOfClients>,
+    pub(in crate::server) groups: Arc<SetByClients>,
     /// To be told their requester.
     pub(in crate::server) rings: Rings,
     /// None without a directory, or where it cannot be used.

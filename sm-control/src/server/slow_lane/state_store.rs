@@ -21,7 +21,7 @@ use sa_wire::sa::SaMad;
 use sa_wire::umad::Slot;
 use tracing::{debug, error};
 
-use super::super::state::{AliasesOfClients, GroupsOfClients, State};
+use super::super::state::{AliasesOfClients, SetByClients, State};
 use super::super::subnet_manager::Traps;
 use super::port::Port;
 use crate::server::slow_lane::reports::{Patience, Reports};
@@ -38,8 +38,8 @@ pub(in crate::server) struct StateStore {
     aliases: Arc<AliasesOfClients>,
     /// They may have changed.
     aliases_changed: bool,
-    /// Where members of groups are put, whom switches are programmed for.
-    groups: Arc<GroupsOfClients>,
+    /// Where that is put which devices are programmed for.
+    groups: Arc<SetByClients>,
     /// What devices tell the Subnet Manager of this process.
     traps: Arc<Traps>,
     /// As they were put there.
@@ -62,7 +62,7 @@ impl StateStore {
     pub(in crate::server) fn new(
         database: SaDatabase,
         aliases: Arc<AliasesOfClients>,
-        groups: Arc<GroupsOfClients>,
+        groups: Arc<SetByClients>,
         traps: Arc<Traps>,
     ) -> Self {
         let default = sa_fabric::options::OpenSmOptions::default();
@@ -180,6 +180,10 @@ impl StateStore {
         if **self.aliases.load() != now {
             self.aliases.store(Arc::new(now));
         }
+        let tables = self.database.alias_tables();
+        if self.groups.aliases().as_deref() != Some(&tables) {
+            self.groups.set_aliases(Arc::new(tables));
+        }
     }
 
     /// Whoever programs switches looks there. Nothing is told twice.
@@ -192,7 +196,7 @@ impl StateStore {
             .is_none_or(|told| !Arc::ptr_eq(told, &now))
         {
             self.members = Some(Arc::clone(&now));
-            self.groups.set(now);
+            self.groups.set_members(now);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Multicast tables between two sweeps: who joins hears the group within a moment.
+//! What clients set, between two sweeps: who joins hears the group within a moment, and a port has its new alias GUIDs.
 //!
 //! ```text
 //!  the slow lane: joins and leaves ──> members of each MLID ──(50 ms)──> follow_groups ──> blocks that differ
@@ -24,21 +24,21 @@ use std::time::Instant;
 
 use sa_compiler::state::FabricState;
 use sa_sm::writing::Wanted;
-use sm_plan::{Memberships, Multicast};
+use sm_plan::{AliasTables, Memberships, Multicast};
 use tracing::{info, warn};
 
 use super::{Manager, SweepError};
-use crate::server::state::GroupsOfClients;
+use crate::server::state::SetByClients;
 
 /// Who is in which group, and what was said of their tables.
 pub(super) struct Groups {
-    members: Arc<GroupsOfClients>,
+    members: Arc<SetByClients>,
     /// What stands, in words.
     said: BTreeSet<String>,
 }
 
 impl Groups {
-    pub(super) fn new(members: &Arc<GroupsOfClients>) -> Self {
+    pub(super) fn new(members: &Arc<SetByClients>) -> Self {
         Self {
             members: Arc::clone(members),
             said: BTreeSet::new(),
@@ -52,7 +52,12 @@ impl Groups {
 
     /// None while nobody knows.
     pub(super) fn members(&self) -> Option<Arc<Memberships>> {
-        self.members.now()
+        self.members.members()
+    }
+
+    /// The GUIDs of ports with aliases. None while nobody knows.
+    pub(super) fn aliases(&self) -> Option<Arc<AliasTables>> {
+        self.members.aliases()
     }
 
     /// What stands as of the last telling.
@@ -128,7 +133,11 @@ impl Manager {
             };
             sets += self.write(first)?.sets;
         }
-        let last = wanted.last(&self.swept.subnet, parts.options.use_mfttop);
+        let mut last = wanted.last(&self.swept.subnet, parts.options.use_mfttop);
+        // Of ports, so no round of switches has to wait for them.
+        let aliases = self.groups.aliases().unwrap_or_default();
+        let (tables, _) = sm_plan::alias_tables(&self.swept.subnet, &aliases);
+        last.tables.extend(tables);
         Ok(sets + self.write(last)?.sets)
     }
 }

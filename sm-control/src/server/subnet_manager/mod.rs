@@ -75,7 +75,7 @@ pub(super) use self::traps::Traps;
 pub(super) use self::way::with_its_port;
 use crate::config::Config;
 use crate::server::operators::sweeps::Sweeps;
-use crate::server::state::GroupsOfClients;
+use crate::server::state::SetByClients;
 
 /// A Subnet Manager and what it knows.
 pub(in crate::server) struct Manager {
@@ -116,7 +116,7 @@ impl Manager {
     /// what comes to the client of a simulator that serves the SA.
     pub(in crate::server) fn of(
         config: &Config,
-        (stop, groups, traps): (&Arc<AtomicBool>, &Arc<GroupsOfClients>, &Arc<Traps>),
+        (stop, groups, traps): (&Arc<AtomicBool>, &Arc<SetByClients>, &Arc<Traps>),
         smps: Option<OverRelay>,
     ) -> Option<Self> {
         let way = Way::of(config, smps)?;
@@ -199,7 +199,8 @@ impl Manager {
         self.traps.follow(options.sweeps.on_trap);
         self.stand_by(options)?;
         let planner = self.planner(inputs, options)?;
-        let mut planner = planner.with_groups(self.groups.members());
+        let planner = planner.with_groups(self.groups.members());
+        let mut planner = planner.with_aliases(self.groups.aliases());
         // Who orders a sweep has mended something, most likely.
         if when == When::Always {
             self.swept.memory.try_again();

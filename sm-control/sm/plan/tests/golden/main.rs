@@ -11,6 +11,7 @@ mod clients;
 mod cut_short;
 mod further;
 mod groups;
+mod guids;
 mod kill;
 mod records;
 mod refused;

@@ -11,6 +11,7 @@
 //! | OperationalVLs | VLCap | VLCap |
 //! | P_Keys | 0xffff at index 0 | the same |
 //! | M_Key | none, lease 4,089 s | none |
+//! | GUIDs | its own | none |
 //! | SubnetTimeOut | 31 | none |
 //! | SL to VL | SL n on VL n, 15 on 7 | a table for each pair of ports, the same |
 //!
@@ -42,6 +43,8 @@ pub(crate) struct Port {
     pub(crate) pkeys: Vec<[u8; 64]>,
     /// VL arbitration: low and high priority, two blocks each.
     pub(crate) vl_arbitration: [[u8; 64]; 4],
+    /// GUIDs in blocks of eight; the first of all is the port's own, and 0 here.
+    pub(crate) guids: Vec<[u8; 64]>,
     /// Of CAs and routers; switches have a table for each pair of ports.
     pub(crate) sl_to_vl: [u8; 8],
     /// When a wrong M_Key makes the protection of the right one end.
@@ -81,6 +84,7 @@ impl Port {
         Self {
             info,
             peer,
+            guids: vec![[0; 64]; usize::from(info.guid_cap).div_ceil(8)],
             pkeys: power_on_keys(is_switch, port0),
             vl_arbitration: power_on_arbitration(),
             sl_to_vl: POWER_ON_SL_TO_VL,

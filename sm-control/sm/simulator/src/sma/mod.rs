@@ -8,7 +8,8 @@
 //!
 //! | attribute | Get | Set | who has it |
 //! |---|---|---|---|
-//! | NodeDescription, NodeInfo, GUIDInfo | yes | 0x0008 | all |
+//! | NodeDescription, NodeInfo | yes | 0x0008 | all |
+//! | GUIDInfo | yes | yes, but for the own GUID; ibsim refuses | all |
 //! | SwitchInfo | yes | tables' top, default ports, life time, PortStateChange | switches |
 //! | PortInfo, P_KeyTable, VLArbitrationTable, SLtoVLMappingTable | yes | yes | all |
 //! | LinearForwardingTable, MulticastForwardingTable | yes | yes | switches |
@@ -110,7 +111,7 @@ fn done(devices: &mut [Device], attribute: u16, asked: Asked<'_>) -> Result<(), 
         attribute::NODE_DESCRIPTION => node_description(device, asked),
         attribute::NODE_INFO => node_info(device, asked),
         attribute::SWITCH_INFO => switch_info(device, asked),
-        attribute::GUID_INFO => guid_info(device, asked),
+        attribute::GUID_INFO => tables::guids(device, asked),
         attribute::PKEY_TABLE => tables::pkeys(device, asked),
         attribute::SL_TO_VL => tables::sl_to_vl(device, asked),
         attribute::VL_ARBITRATION => tables::vl_arbitration(device, asked),
@@ -191,16 +192,6 @@ fn switch_info(device: &mut Device, asked: Asked<'_>) -> Result<(), Status> {
         info.multicast_top = u16::from_be_bytes([high, low]).into();
     }
     put(asked.data, info.as_bytes().get(4..24));
-    Ok(())
-}
-
-fn guid_info(device: &Device, asked: Asked<'_>) -> Result<(), Status> {
-    only_read(&asked)?;
-    *asked.data = [0; 64];
-    if asked.modifier == 0 {
-        let guid = port_guid(device, asked.at.port).to_be_bytes();
-        put(asked.data, Some(&guid));
-    }
     Ok(())
 }
 

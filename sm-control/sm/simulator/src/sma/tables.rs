@@ -3,6 +3,7 @@
 //! | attribute | modifier of CAs and routers | of switches | refused with 0x001c |
 //! |---|---|---|---|
 //! | P_KeyTable | block | port, block | beyond PartitionCap; of external ports PartitionEnforcementCap |
+//! | GUIDInfo | block | block, of port 0 | beyond GUIDCap |
 //! | SLtoVLMappingTable | none | input, output port; all of either where the switch can | ports that are not there |
 //! | VLArbitrationTable | part 1 to 4, port | part, port | other parts |
 //! | LinearForwardingTable | | block of 64 LIDs | beyond LinearFDBCap |
@@ -33,6 +34,25 @@ pub(super) fn pkeys(device: &mut Device, asked: Asked<'_>) -> Result<(), Status>
         put(keys, asked.data.get(..bytes));
     }
     *asked.data = *keys;
+    Ok(())
+}
+
+/// The own GUID of the port stays, whatever is written. Errors: a block beyond its capacity.
+pub(super) fn guids(device: &mut Device, asked: Asked<'_>) -> Result<(), Status> {
+    let port = device.end_port(asked.at.port);
+    let own = super::port_guid(device, port).to_be_bytes();
+    let block = usize::try_from(asked.modifier).unwrap_or(usize::MAX);
+    let held = device
+        .port_mut(port)
+        .and_then(|port| port.guids.get_mut(block));
+    let held = held.ok_or(Status::INVALID_FIELD)?;
+    if asked.is_set {
+        *held = *asked.data;
+    }
+    if let (0, Some(first)) = (block, held.first_chunk_mut()) {
+        *first = own;
+    }
+    *asked.data = *held;
     Ok(())
 }
 

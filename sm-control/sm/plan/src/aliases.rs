@@ -1,0 +1,48 @@
+//! Alias GUIDs of ports, as GUIDInfo.
+//!
+//! The SA decides which port has which GUID in which place; paths know it from then on. Here it is put into the port, which needs it to
+//! take packets for that GUID. All places of a port are written for which the SA has a word, so one that was taken away goes too.
+
+use std::collections::BTreeMap;
+
+use sa_fabric::{NodeIx, PortRef};
+use sa_sm::model::attributes::Data;
+use sa_sm::model::{Block, Subnet};
+use sa_sm::wanted::guid_info;
+use sa_wire::Guid;
+
+use crate::PlanFinding;
+
+/// GUIDs of ports, by port GUID. Shape: by place, from the port's own on; 0 is none.
+pub type AliasTables = BTreeMap<Guid, Vec<u64>>;
+
+/// GUIDInfo of the ports that were found, and ports that have no room for all of theirs.
+pub fn alias_tables(
+    found: &Subnet,
+    aliases: &AliasTables,
+) -> (BTreeMap<NodeIx, BTreeMap<Block, Data>>, Vec<PlanFinding>) {
+    let mut tables: BTreeMap<NodeIx, BTreeMap<Block, Data>> = BTreeMap::new();
+    let mut findings = Vec::new();
+    if aliases.is_empty() {
+        return (tables, findings);
+    }
+    for (PortRef { node, port }, end) in found.end_ports() {
+        let wished = end.guid.and_then(|own| Some((own, aliases.get(&own)?)));
+        let Some(((own, guids), info)) = wished.zip(end.info) else {
+            continue;
+        };
+        let places = (0_u8..).zip(guids).skip(1);
+        let places = places.filter_map(|(place, guid)| Some((place, Guid::new(*guid).ok()?)));
+        let held = u8::try_from(guids.len()).unwrap_or(u8::MAX);
+        let (blocks, left_out) =
+            guid_info::blocks(own, &places.collect(), held, info.guid_cap, port);
+        tables.entry(node).or_default().extend(blocks);
+        if !left_out.is_empty() {
+            findings.push(PlanFinding::AliasesLeftOut {
+                port: own,
+                count: left_out.len(),
+            });
+        }
+    }
+    (tables, findings)
+}
