@@ -33,6 +33,7 @@ use std::time::Duration;
 
 use sa_fabric::{Fabric, PortRef};
 use sa_wire::mad::Status;
+use sa_wire::records::{PortInfoRecord, SwitchInfoRecord};
 use sa_wire::smp::Smp;
 use zerocopy::FromBytes;
 
@@ -142,6 +143,20 @@ impl Simulator {
     /// When the next answer arrives; `None` when nothing is under way.
     pub fn next_at(&self) -> Option<Duration> {
         self.queue.first()
+    }
+
+    /// A port is made so that its PortInfo says something else, also after a reboot: capabilities that no fabric file names.
+    pub fn make_port(&mut self, at: PortRef, make: impl Fn(&mut PortInfoRecord)) {
+        if let Some(device) = self.devices.get_mut(at.node.get()) {
+            device.make_port(at.port, &make);
+        }
+    }
+
+    /// The same of SwitchInfo.
+    pub fn make_switch(&mut self, node: sa_fabric::NodeIx, make: impl Fn(&mut SwitchInfoRecord)) {
+        if let Some(device) = self.devices.get_mut(node.get()) {
+            device.make_switch(&make);
+        }
     }
 
     /// From now on this holds too. The first rule that fits an SMP decides.

@@ -9,11 +9,13 @@
 
 mod clients;
 mod cut_short;
+mod deliberate;
 mod further;
 mod groups;
 mod guids;
 mod kill;
 mod records;
 mod refused;
+mod starts;
 mod sweeps;
 mod tables;

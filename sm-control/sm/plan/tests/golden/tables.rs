@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sa_fabric::PortRef;
 use sa_sm::model::attributes::Data;
 use sa_sm::model::{Block, Node, Subnet};
-use sa_wire::smp::attribute;
+use sa_wire::smp::{ALL_INPUTS, ALL_OUTPUTS, attribute};
 
 use sm_recordings::{fields, guid, place};
 
@@ -74,12 +74,12 @@ pub(crate) fn held(model: &Subnet) -> Tables {
                 }
                 attribute::VL_ARBITRATION => arbitration(node, block, data, &mut tables),
                 attribute::SL_TO_VL => {
-                    let key = match node.is_switch() {
-                        true => (block.modifier >> 8, block.modifier & 0xff),
-                        false => (0, u32::from(block.end_port)),
-                    };
-                    let key = format!("{} {} {}", node.guid(), key.0, key.1);
-                    tables.insert(("slvl".into(), key), hex(&data[..8]));
+                    for (input, output) in pairs(node, block) {
+                        let key = format!("{} {input} {output}", node.guid());
+                        // Blocks for single ports come before those for all, which hold for the others.
+                        let table = tables.entry(("slvl".into(), key));
+                        table.or_insert_with(|| hex(&data[..8]));
+                    }
                 }
                 attribute::LINEAR_TABLE => {
                     let key = format!("{} {}", name(node), block.modifier * 64);
@@ -100,6 +100,21 @@ pub(crate) fn held(model: &Subnet) -> Tables {
         }
     }
     tables
+}
+
+/// Input and output ports that a block of SL2VL is about.
+fn pairs(node: &Node, block: &Block) -> Vec<(u8, u8)> {
+    let [_, _, input, output] = block.modifier.to_be_bytes();
+    if !node.is_switch() {
+        return vec![(0, block.end_port)];
+    }
+    let ports = |flag: u32, one: u8| match block.modifier & flag {
+        0 => one..=one,
+        _ => 0..=node.port_count(),
+    };
+    let inputs = ports(ALL_INPUTS, input);
+    let pairs = inputs.flat_map(|input| ports(ALL_OUTPUTS, output).map(move |it| (input, it)));
+    pairs.collect()
 }
 
 fn own_or_named(node: &Node, block: &Block) -> u8 {

@@ -5,7 +5,7 @@ mod port;
 mod switch;
 
 use sa_fabric::{Fabric, Node, NodeIx, PortRef};
-use sa_wire::records::NodeRecord;
+use sa_wire::records::{NodeRecord, PortInfoRecord, SwitchInfoRecord};
 use sa_wire::{Guid, NodeType};
 
 pub(crate) use self::port::{LINK_UP, Port, PortState};
@@ -69,6 +69,23 @@ impl Device {
         match &self.switch {
             Some(switch) if port != 0 => switch.info.enforcement_cap.get(),
             _ => self.node_info.partition_cap.get(),
+        }
+    }
+
+    /// This port tells something else from the beginning on.
+    pub(crate) fn make_port(&mut self, number: u8, make: &dyn Fn(&mut PortInfoRecord)) {
+        let place = usize::from(number);
+        let (ports, _) = &mut self.power_on;
+        for port in [self.ports.get_mut(place), ports.get_mut(place)] {
+            port.into_iter().for_each(|port| make(&mut port.info));
+        }
+    }
+
+    /// The same of a switch.
+    pub(crate) fn make_switch(&mut self, make: &dyn Fn(&mut SwitchInfoRecord)) {
+        let (_, switch) = &mut self.power_on;
+        for switch in [self.switch.as_mut(), switch.as_mut()] {
+            switch.into_iter().for_each(|switch| make(&mut switch.info));
         }
     }
 
