@@ -45,6 +45,7 @@ use thiserror::Error;
 
 use crate::config::Config;
 
+use self::reload::caught;
 use self::services::Services;
 use self::start::Started;
 
@@ -137,6 +138,7 @@ enum Told {
 /// Loads have a thread of their own: they may wait for a disk or a server without end, and this
 /// does not.
 pub fn run(config: &Config) -> Result<(), ServerError> {
+    caught::end_by_other_panics();
     let signals = signals::channel()?;
     // One that waits stands for every order to reload until it begins.
     let (reload, reloads) = bounded(1);
@@ -144,7 +146,7 @@ pub fn run(config: &Config) -> Result<(), ServerError> {
     // Where it hangs it is left behind, so what it uses stays for as long as the process.
     let config: &'static Config =
         Box::leak(Box::new(subnet_manager::with_its_port(config.clone())));
-    let thread = std::thread::Builder::new().name("sa-load".into());
+    let thread = std::thread::Builder::new().name(caught::LOADER.into());
     let thread = thread.spawn(move || {
         let result = work(config, &tell, &reloads);
         // Nobody listens any more where the end was an order.

@@ -40,7 +40,7 @@ use super::ports::attach::{Attached, WorkerSetup, attach};
 use super::ports::{descriptors, ring};
 use super::reload::reading::{InService, Readings};
 use super::reload::{Loader, Outlets, Sm, Teller};
-use super::services::{Services, Watchdog};
+use super::services::{LongLoad, Services, Watchdog};
 use super::slow_lane::{OpenSmProxy, Rules, SlowLane, StateStore, Supply};
 use super::state::{AliasesOfClients, SetByClients, StateInService};
 use super::state_directory::EarlierRun;
@@ -166,6 +166,7 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         admin,
         shadow,
         watchdog,
+        long_load: LongLoad::default(),
         doubts: shared.doubts,
     };
     Ok(Started {

@@ -87,10 +87,13 @@ pub(super) fn status(answer: &Value) -> String {
             format!("rolled back as epoch {held}; automatic reloads wait until `sapphire reload`"),
         );
     }
+    let under_way = number(answer, "loading_s").map_or_else(String::new, |seconds| {
+        format!(", one under way for {seconds} s")
+    });
     line(
         "loads",
         format!(
-            "{}, failed {}, rollbacks {}",
+            "{}, failed {}, rollbacks {}{under_way}",
             word("loads"),
             word("failed_loads"),
             word("rollbacks")

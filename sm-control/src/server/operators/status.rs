@@ -8,9 +8,9 @@
 //!
 //! [`Status::readiness`] is the one judgement: `/ready`, `sapphire status` and the metrics show the same.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use sa_compiler::pipeline;
@@ -45,6 +45,8 @@ pub(in crate::server) struct Status {
     kept: ArcSwap<StateOnDisk>,
     reconfigured: ArcSwapOption<String>,
     has_read_sources: AtomicBool,
+    /// When the load under way began, in ms of this process, plus 1; 0 without one.
+    load_since: AtomicU64,
     local: OnceLock<Local>,
     sweeps: OnceLock<Arc<Sweeps>>,
 }
@@ -212,6 +214,7 @@ impl Status {
             kept: ArcSwap::default(),
             reconfigured: ArcSwapOption::empty(),
             has_read_sources: AtomicBool::new(false),
+            load_since: AtomicU64::new(0),
             local: OnceLock::new(),
             sweeps: OnceLock::new(),
         })
@@ -232,6 +235,28 @@ impl Status {
             hosts: info.hosts,
             rules: info.rules,
         })));
+    }
+
+    /// A load is under way from now on.
+    pub(in crate::server) fn load_begins(&self) {
+        let ms = self.started.elapsed().as_millis();
+        let since = u64::try_from(ms).unwrap_or(u64::MAX).saturating_add(1);
+        self.load_since.store(since, Ordering::Relaxed);
+    }
+
+    /// It is over, whatever came of it.
+    pub(in crate::server) fn load_ends(&self) {
+        self.load_since.store(0, Ordering::Relaxed);
+    }
+
+    /// How long the load under way has taken; none without one.
+    pub(in crate::server) fn loading(&self) -> Option<Duration> {
+        let since = self.load_since.load(Ordering::Relaxed).checked_sub(1)?;
+        Some(
+            self.started
+                .elapsed()
+                .saturating_sub(Duration::from_millis(since)),
+        )
     }
 
     /// The sources were read, and what they say is in service.

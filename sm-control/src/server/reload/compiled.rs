@@ -54,6 +54,11 @@ pub(super) enum LoadError {
     /// The snapshot that was compiled elsewhere cannot be served.
     #[error(transparent)]
     Copy(#[from] CopyError),
+    /// A defect of this program.
+    #[error(
+        "a defect of sapphired: it panicked at this load ({0}); the log has the place. Report it with the files of the load"
+    )]
+    Panicked(String),
 }
 
 impl From<Unsettled> for LoadError {

@@ -24,8 +24,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Receiver;
+use tracing::error;
 
 use super::Loader;
+use super::caught::{Panicked, caught};
 use crate::server::state::SetByClients;
 
 /// How long joins are collected.
@@ -103,12 +105,18 @@ impl Loader<'_> {
             return;
         }
         // Where a plan was refused, the fabric of the last one that was not is still what routes.
-        let again = match (self.sources.manager(), self.compiler.accepted()) {
-            (Some(manager), Some(parts)) => manager.follow_groups(parts),
+        let followed = match (self.sources.manager(), self.compiler.accepted()) {
+            (Some(manager), Some(parts)) => caught(|| manager.follow_groups(parts)),
             // The first sweep will.
-            _ => false,
+            _ => Ok(false),
         };
-        self.groups.done(again);
+        if let Err(Panicked(words)) = &followed {
+            error!(
+                "a defect of sapphired: it panicked as it followed groups ({words}); the next sweep begins anew"
+            );
+            self.sources.begin_anew();
+        }
+        self.groups.done(followed.unwrap_or_default());
     }
 }
 

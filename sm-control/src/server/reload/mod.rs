@@ -33,7 +33,7 @@
 //!
 //! Nothing of a load that fails can be seen from outside but the words of it. The fabric that was
 //! accepted last stays what the next compilation goes on from, and the snapshot in service stays in
-//! service.
+//! service. That holds for one that panics too ([`caught`]).
 //!
 //! # One change in time
 //!
@@ -49,6 +49,7 @@
 //! Compiling and writing take what they take; these times are an example.
 
 mod aliases;
+pub(in crate::server) mod caught;
 mod compiled;
 mod due;
 mod groups;
@@ -74,6 +75,7 @@ use crate::server::operators::status::Status;
 use crate::server::state_directory::EarlierRun;
 use crate::server::subnet_manager::Manager;
 
+use self::caught::{Panicked, caught};
 use self::compiled::{Compiled, Compiler, LoadError};
 use self::due::{Cause, Due, Schedule, Situation};
 use self::groups::GroupChanges;
@@ -276,7 +278,9 @@ impl<'a> Loader<'a> {
     /// The walk of one change: due, settled, compiled, published.
     fn load(&mut self, due: Due) -> Outcome {
         let read_at = self.schedule.begin();
+        self.status.load_begins();
         let outcome = self.walk(due, read_at);
+        self.status.load_ends();
         self.schedule.ended();
         outcome
     }
@@ -310,10 +314,19 @@ impl<'a> Loader<'a> {
             config, compiler, ..
         } = self;
         let outlook = self.publication.outlook();
-        let settled = self.sources.settle(config, compiler.when(due), |settled| {
-            compiler.attempt(config, settled, outlook.epoch)
+        let sources = &mut self.sources;
+        let settled = caught(|| {
+            sources.settle(config, compiler.when(due), |settled| {
+                compiler.attempt(config, settled, outlook.epoch)
+            })
         });
-        let attempt = settled.unwrap_or_else(|unsettled| Err(unsettled.into()));
+        let attempt = match settled {
+            Ok(settled) => settled.unwrap_or_else(|unsettled| Err(unsettled.into())),
+            Err(Panicked(words)) => {
+                sources.begin_anew();
+                Err(LoadError::Panicked(words))
+            }
+        };
         compiler.judge(attempt, due, outlook)
     }
 

@@ -151,6 +151,15 @@ impl Sources {
         }
     }
 
+    /// Nothing of what was read counts any more: a load has panicked in its midst.
+    pub(super) fn begin_anew(&mut self) {
+        self.tried = None;
+        self.distrust();
+        if let Some(manager) = self.manager() {
+            manager.begin_anew();
+        }
+    }
+
     /// True where the fabric is in no file: a failure may be over at the next reading.
     pub(super) const fn are_told(&self) -> bool {
         self.teller.is_somebody()

@@ -13,6 +13,7 @@
 //!           rings, counters into the log, operators        the rest of 700 ms
 //! ```
 
+mod long_load;
 mod watchdog;
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +34,7 @@ use crate::server::operators::counters;
 use crate::server::operators::status::Status;
 use crate::server::ports::ring;
 
+pub(super) use long_load::LongLoad;
 pub(super) use watchdog::Watchdog;
 
 /// How long threads that serve are waited for at the end; those of a healthy daemon take some 50
@@ -70,6 +72,8 @@ pub(super) struct Services {
     pub(super) doubts: Arc<Doubts>,
     /// Of every thread that must never stand still.
     pub(super) watchdog: Watchdog,
+    /// Of the thread that loads.
+    pub(super) long_load: LongLoad,
 }
 
 impl Services {
@@ -79,6 +83,7 @@ impl Services {
         let alive = self.workers.iter().map(|worker| !worker.is_finished());
         self.status.served(alive);
         self.watchdog.take(&self.workers, self.slow_lane.as_ref());
+        self.long_load.look(self.status.loading());
         let serves_the_kernel = self.local.as_ref().is_some_and(LocalService::is_served);
         // A port that is away has a thread that waits, so a finished thread is a port that will not
         // come back.

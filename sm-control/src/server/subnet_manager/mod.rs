@@ -43,6 +43,8 @@ mod lids;
 mod responder;
 mod said;
 mod standby;
+#[cfg(test)]
+mod tests;
 mod traps;
 mod way;
 
@@ -147,6 +149,20 @@ impl Manager {
             traps: Arc::clone(traps),
             multicast: Arc::default(),
         })
+    }
+
+    /// As after a restart: what was in memory may be half of something. The subnet is found and its tables are read by the next
+    /// sweep, so what is held already is not written again; LIDs are in their file.
+    pub(in crate::server) fn begin_anew(&mut self) {
+        (self.port, self.planner, self.found) = (None, None, None);
+        (self.swept, self.is_quiet) = (Swept::default(), false);
+        // Answers to what was sent are none to what comes.
+        self.transaction = self.transaction.wrapping_add(1 << 20);
+        // Whom it stood by for is found again too.
+        if self.standby.take().is_none() && self.identity.now().info.state != SmState::Standby {
+            return;
+        }
+        self.identity.becomes(SmState::Discovering);
     }
 
     /// What operators are told of its sweeps.

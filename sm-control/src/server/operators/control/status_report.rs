@@ -62,6 +62,8 @@ pub(in crate::server) struct StatusReport {
     state: State,
     /// What differs between the configuration file and what is in force.
     configuration: Option<String>,
+    /// How long the load under way has taken; none without one.
+    loading_s: Option<u64>,
     last_failure: Option<LastFailure>,
     /// Since the start, as all counts here.
     loads: u64,
@@ -239,6 +241,7 @@ impl StatusReport {
             held_epoch: rollback.held.map(EpochId::get),
             state: State::new(status),
             configuration: status.reconfigured().map(|what| what.to_string()),
+            loading_s: status.loading().map(|since| since.as_secs()),
             last_failure: status.failure().as_deref().map(LastFailure::new),
             loads: counts.of(Event::Loaded),
             failed_loads: counts.of(Event::LoadFailed),
@@ -419,6 +422,7 @@ mod tests {
                 "held_epoch",
                 "state",
                 "configuration",
+                "loading_s",
                 "last_failure",
                 "loads",
                 "failed_loads",

@@ -7,7 +7,7 @@
 //!
 //! | function | families, without `sapphire_` |
 //! |---|---|
-//! | `loads` | `uptime_seconds`, `reload` |
+//! | `loads` | `uptime_seconds`, `load_seconds`, `reload` |
 //! | `state` | `configuration_changed`, `state_stored_epoch`, `state_failing`, `state_failures` |
 //! | `write` | `rollback`, `control_requests`, `admin_connections_cut`, of a table; `log_suppressed` |
 //! | `readiness` | `ready`, `active`, `standing`, `rollback_held` |
@@ -62,6 +62,11 @@ fn loads(status: &Status, page: &mut Page<'_>) -> fmt::Result {
         "uptime_seconds",
         "Time since the start",
         number(status.uptime()),
+    )?;
+    page.value(
+        "load_seconds",
+        "How long the load under way has taken, 0 without one",
+        number(status.loading().map_or(0, |since| since.as_secs())),
     )?;
     page.families(status.counts.families(Section::Loads))
 }
