@@ -20,11 +20,12 @@ use sa_fabric::options::ManagerOptions;
 use sa_sm::discovery::Options;
 use sa_sm::executor::{Counts, Limits};
 use sa_sm::model::{Node, Port, PortState, Subnet};
+use sa_sm::plan::Plan;
 use sa_sm::sweep::{Sweep, Swept};
-use sa_sm::writing::Wanted;
+use sa_sm::writing::{Transition, Wanted};
 use sa_wire::mad::method;
 use sa_wire::smp::{PERMISSIVE_LID, Smp};
-use sm_plan::{PlanError, Planned, Planner};
+use sm_plan::{PlanError, Planned, Planner, Planning};
 use thiserror::Error;
 use zerocopy::FromBytes;
 
@@ -113,23 +114,23 @@ impl Manager {
 
     /// A whole sweep. Errors: there is no plan; what answers stays.
     pub fn sweep(&mut self) -> Result<Took, SweepFailure> {
-        let (mut planned, mut plan, mut plan_cpu) = (None, Duration::ZERO, Duration::ZERO);
         let before = self.in_force.as_ref().map(|compiled| &compiled.parts);
-        let planner = &mut self.planner;
-        let make = |found: &Subnet| {
-            let (begun, cpu) = (Instant::now(), process_cpu_time());
-            let made = planner.plan(found, before, Stamp::default());
-            let wanted = made.as_ref().ok().map(|plan| Arc::clone(&plan.wanted));
-            planned = Some(made);
-            (plan, plan_cpu) = (begun.elapsed(), process_cpu_time() - cpu);
-            wanted
+        let mut timed = Timed {
+            planning: Planning::new(&mut self.planner, before, Stamp::default()),
+            plan: Duration::ZERO,
+            plan_cpu: Duration::ZERO,
         };
         let swept = core::mem::take(&mut self.swept);
-        let sweep = Sweep::new(Options::default(), Limits::default(), 1, swept, make);
+        let sweep = Sweep::by(Options::default(), Limits::default(), 1, swept, &mut timed);
         let begun = self.now;
         let (swept, counts, core) = drive(&mut self.simulator, self.sm, &mut self.now, sweep);
         self.swept = swept;
-        let planned = planned.ok_or(SweepFailure::Unplanned)??;
+        let Timed {
+            planning,
+            plan,
+            plan_cpu,
+        } = timed;
+        let planned = planning.into_planned().ok_or(SweepFailure::Unplanned)??;
         let took = Took {
             counts,
             simulated: self.now - begun,
@@ -163,6 +164,33 @@ impl Manager {
     }
 }
 
+/// A plan, and what it took.
+struct Timed<'a> {
+    planning: Planning<'a>,
+    plan: Duration,
+    plan_cpu: Duration,
+}
+
+impl<'a> Timed<'a> {
+    fn time<T>(&mut self, work: impl FnOnce(&mut Planning<'a>) -> T) -> T {
+        let (begun, cpu) = (Instant::now(), process_cpu_time());
+        let made = work(&mut self.planning);
+        self.plan += begun.elapsed();
+        self.plan_cpu += process_cpu_time() - cpu;
+        made
+    }
+}
+
+impl Plan for Timed<'_> {
+    fn wanted(&mut self, found: &Subnet) -> Option<Arc<Wanted>> {
+        self.time(|planning| planning.wanted(found))
+    }
+
+    fn transition(&mut self, held: &Subnet) -> Transition {
+        self.time(|planning| planning.transition(held))
+    }
+}
+
 fn links_down(subnet: &Subnet) -> usize {
     let is_down = |port: &&Port| port.peer.is_some() && port.state() != Some(PortState::Active);
     let nodes = subnet.nodes().iter();
@@ -177,7 +205,7 @@ fn findings(subnet: &Subnet, planned: &Planned) -> Vec<String> {
 }
 
 /// Until nothing is open. Returns what the core took, its plan included.
-fn drive<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>>(
+fn drive<P: Plan>(
     simulator: &mut Simulator,
     sm: PortRef,
     now: &mut Duration,

@@ -1,11 +1,11 @@
 //! One sweep: find all, let somebody say what the subnet should hold, read what is not known of that, write what differs.
 //!
 //! ```text
-//!  Sweep::new ─> finding ──(nothing open)──> plan(&Subnet) ─┬─ Some(Wanted) ─> reading ─> writing ─> done
-//!                                                         └─ None: nothing is written ───────────> done
+//!  Sweep::new ─> finding ──(nothing open)──> Plan::wanted ─┬─ Some ─> reading ─> Plan::transition ─> writing ─> done
+//!                                                        └─ None: nothing is written ─────────────────────> done
 //! ```
 //!
-//! The plan is the caller's function, so that LIDs, routes and options are none of this room's business; without one the
+//! The plan is the caller's ([`Plan`]), so that LIDs, routes and options are none of this room's business; without one the
 //! subnet stays as it is, links that are down included. What nodes
 //! told or acknowledged in the sweep before is taken over, and not read again; of a node that may have forgotten
 //! it (all of its links are in Init) nothing is.
@@ -18,6 +18,7 @@ use sa_fabric::NodeIx;
 use crate::discovery::{self, Discovery, Question, device};
 use crate::executor::{Counts, Executor, Limits, Outcome};
 use crate::model::Subnet;
+use crate::plan::{ByFunction, NoPlan, Plan};
 use crate::reading::{self, Asked, Reading};
 use crate::writing::{Memory, Set, Wanted, Writing};
 
@@ -74,9 +75,6 @@ enum Phase {
     Refused(Box<Subnet>),
 }
 
-/// A plan that is never asked for, as [`Sweep::of_tables`] has what it writes.
-pub type NoPlan = fn(&Subnet) -> Option<Arc<Wanted>>;
-
 impl Sweep<NoPlan> {
     /// Writes what `wanted` has into a subnet that was found before: nothing is looked for, and no link comes up.
     /// For tables that change without the subnet.
@@ -94,9 +92,23 @@ impl Sweep<NoPlan> {
     }
 }
 
-impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
-    /// Begins. `before` is what the sweep before left, or [`Swept::default`].
+impl<F: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<ByFunction<F>> {
+    /// [`Self::by`] a function that says what is wanted; routes change all at once then.
     pub fn new(
+        options: discovery::Options,
+        limits: Limits,
+        transaction: u32,
+        before: Swept,
+        plan: F,
+    ) -> Self {
+        let plan = ByFunction::new(plan);
+        Self::by(options, limits, transaction, before, plan)
+    }
+}
+
+impl<P: Plan> Sweep<P> {
+    /// Begins. `before` is what the sweep before left, or [`Swept::default`].
+    pub fn by(
         options: discovery::Options,
         limits: Limits,
         transaction: u32,
@@ -264,7 +276,8 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
     /// a subnet that is half written.
     fn read(&mut self, mut subnet: Subnet) -> Phase {
         take_over(&mut subnet, core::mem::take(&mut self.before.subnet));
-        let Some(wanted) = self.plan.take().and_then(|plan| plan(&subnet)) else {
+        let wanted = self.plan.as_mut().and_then(|plan| plan.wanted(&subnet));
+        let Some(wanted) = wanted else {
             return Phase::Refused(Box::new(subnet));
         };
         let reading = Reading::new(&mut subnet, &wanted, &self.before.memory);
@@ -275,7 +288,8 @@ impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<P> {
     fn write(&mut self, (reading, mut subnet, wanted): (Reading, Subnet, Arc<Wanted>)) -> Phase {
         reading.finish(&mut subnet);
         let memory = core::mem::take(&mut self.before.memory);
-        let writing = Writing::new(&subnet, wanted, memory);
+        let transition = self.plan.take().map(|mut plan| plan.transition(&subnet));
+        let writing = Writing::new(&subnet, wanted, transition.unwrap_or_default(), memory);
         Phase::Writing(Box::new((writing, subnet)))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Subnet (found) ──> LIDs ──> records ──> compiler: routes, proof, policy, snapshot ──> Wanted: every attribute
-//!                                                                                        │ written by sa_sm
+//!  Subnet (read) ──> Planned::change_from: in which stages routes change ──────────────> │ written by sa_sm
 //!  Subnet (afterwards) ──────────────────────────────────────────> Planned::not_held <───┘
 //!        └─ some is not held ──> Planned::held: compiled again, from the tables that the switches acknowledged
 //! ```
@@ -21,6 +21,7 @@ mod aliases;
 mod clients;
 mod groups;
 mod places;
+mod planning;
 mod records;
 mod routes;
 mod transition;
@@ -40,7 +41,7 @@ use sa_sm::lids::{self, LidFinding, LidOptions, Remembered};
 use sa_sm::model::Subnet;
 use sa_sm::wanted::pkeys::Places;
 use sa_sm::wanted::port_info::Common;
-use sa_sm::writing::Wanted;
+use sa_sm::writing::{Transition, Wanted};
 use sa_wire::{Guid, Lid, Pkey};
 use thiserror::Error;
 
@@ -50,6 +51,7 @@ use self::wanted::Plan;
 
 pub use self::aliases::{AliasTables, alias_tables};
 pub use self::groups::{Memberships, Multicast};
+pub use self::planning::Planning;
 pub use self::records::{held as held_records, held_multicast};
 pub use self::unheld::Unheld;
 
@@ -141,6 +143,8 @@ pub struct Planned {
     pub wanted: Arc<Wanted>,
     /// What a person should know beside [`Compiled::warnings`].
     pub findings: Vec<PlanFinding>,
+    /// How changed routes are written; all at once before [`Self::change_from`].
+    pub transition: Transition,
     /// The LID of the SM's port.
     pub sm_lid: Lid,
     inputs: Inputs,
@@ -258,10 +262,7 @@ impl Planner {
         plan.tables(tables);
         let lid_findings = lids.findings.iter().cloned().map(PlanFinding::Lid);
         let other_engine = stand_in.map(StandIn::finding);
-        let (mut wanted, mut findings) = plan.finish();
-        let transition = transition::of(found, &wanted, &compiled.parts, before);
-        wanted.stages = transition.stages;
-        findings.extend(transition.finding);
+        let (wanted, mut findings) = plan.finish();
         findings.extend(no_room);
         (self.remembered, self.places) = (remembered, places);
         // Kept also while an operator names an engine: without the name the subnet is as before.
@@ -270,6 +271,7 @@ impl Planner {
             compiled,
             wanted: Arc::new(wanted),
             findings: lid_findings.chain(other_engine).chain(findings).collect(),
+            transition: Transition::default(),
             sm_lid,
             inputs,
         })
@@ -277,6 +279,15 @@ impl Planner {
 }
 
 impl Planned {
+    /// How to come from what switches hold to what is planned without a credit loop. `held`: the subnet that was planned for, with
+    /// all tables that could be read; `before` as it was given to [`Planner::plan`]. Findings of it are added to the others.
+    pub fn change_from(&mut self, held: &Subnet, before: Option<&FabricState>) -> Transition {
+        let judged = transition::of(held, &self.wanted, &self.compiled.parts, before);
+        self.findings.extend(judged.finding);
+        self.transition = judged.transition;
+        self.transition.clone()
+    }
+
     /// What was found, in a word: two sweeps with the same found the same, and gave the same LIDs.
     pub fn provenance(&self) -> String {
         let swept = self.inputs.swept.as_ref();

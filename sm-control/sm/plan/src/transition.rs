@@ -29,7 +29,7 @@ use sa_compiler::pipeline;
 use sa_compiler::state::FabricState;
 use sa_sm::model::{Node, Port, PortState, Subnet};
 use sa_sm::wanted::linear;
-use sa_sm::writing::{Stage, Wanted};
+use sa_sm::writing::{Stage, Transition, Wanted};
 use sa_snapshot::model::EngineSl;
 use sa_wire::records::SlToVlRecord;
 use sa_wire::smp::attribute;
@@ -42,29 +42,27 @@ use crate::unheld::ports_of;
 /// How a change is to be written.
 /// Nothing in it: at once.
 #[derive(Debug, Default)]
-pub(crate) struct Transition {
+pub(crate) struct Judged {
     /// LIDs that change together; one stage, or none, where they all may.
-    pub(crate) stages: Vec<Stage>,
+    pub(crate) transition: Transition,
     /// What a person should know.
     pub(crate) finding: Option<PlanFinding>,
 }
 
-/// Looks at what `found` holds and what is wanted. `before`: what is in service.
+/// Looks at what `found` holds, which has been read, and at what is wanted. `before`: what is in service.
 /// Cost: a comparison of all tables, and where some differ a proof over those that do ([`routing::proof::mixture`]).
 pub(crate) fn of(
     found: &Subnet,
     wanted: &Wanted,
     parts: &FabricState,
     before: Option<&FabricState>,
-) -> Transition {
+) -> Judged {
     let differing = Differing::new(found, wanted);
     if differing.routes.is_empty() && differing.sl2vl.is_empty() {
-        return Transition::default();
+        return Judged::default();
     }
-    // After a start nothing is known before it is read, which comes later, and mostly nothing has changed.
     if differing.unknown > 0 {
-        let why = before.map(|_| "some of what switches hold is not known");
-        return why.map_or_else(Transition::default, Transition::not_proved);
+        return Judged::not_proved("some switches do not tell what they hold");
     }
     let held = Held::new(found, parts, &differing);
     let old_sls = |source, lid| held_sls(parts, before, source, lid);
@@ -79,16 +77,16 @@ pub(crate) fn of(
     }
     // Old SLs may deadlock on new tables at any time, whatever the order.
     let new = held.transition(pipeline::path_sls(parts));
-    Transition {
+    Judged {
         finding: Some(PlanFinding::OldSls),
         ..new
     }
 }
 
-impl Transition {
+impl Judged {
     fn not_proved(why: &'static str) -> Self {
         Self {
-            stages: Vec::new(),
+            transition: Transition::default(),
             finding: Some(PlanFinding::NotProvedTogether { why }),
         }
     }
@@ -104,19 +102,21 @@ impl Transition {
             stage
         });
         Self {
-            stages: stages.collect(),
+            transition: Transition {
+                stages: stages.collect(),
+            },
             finding: None,
         }
     }
 }
 
 /// Switches with packets whose tables are to change.
-/// The same comparison as the writing makes, but before tables that are not known are read.
+/// The same comparison as the writing makes.
 struct Differing {
     /// With forwarding tables that do, as they are numbered in the subnet.
     routes: BTreeSet<sa_fabric::NodeIx>,
     sl2vl: BTreeSet<sa_fabric::NodeIx>,
-    /// Blocks of which nobody knows what is held.
+    /// Blocks of which nobody knows what is held: they were not told, or cannot be read.
     unknown: usize,
 }
 
@@ -203,7 +203,7 @@ impl<'a> Held<'a> {
     }
 
     /// Where packets have these SLs. Goes on from the proof of the plan where there is one to go on from.
-    fn transition(&self, sls: PathSls<'_>) -> Transition {
+    fn transition(&self, sls: PathSls<'_>) -> Judged {
         let parts = self.parts;
         let judge: Judge<'_> = pipeline::judge(parts, sls);
         let planned = |switch, input, output| parts.routes.sl2vl(switch, input, output);
@@ -217,10 +217,10 @@ impl<'a> Held<'a> {
             old_sl2vl: (!self.sl2vl.is_empty()).then_some(&old),
         };
         match change.safety(parts.proven.as_deref()) {
-            Safety::AtOnce => Transition::default(),
-            Safety::InStages(stages) => Transition::in_stages(&stages),
+            Safety::AtOnce => Judged::default(),
+            Safety::InStages(stages) => Judged::in_stages(&stages),
             Safety::Unproved => {
-                Transition::not_proved("they could close a credit loop in any order that was tried")
+                Judged::not_proved("they could close a credit loop in any order that was tried")
             }
         }
     }

@@ -9,14 +9,13 @@
 //! fills their queues until answers are dropped.
 
 use std::fmt;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use sa_port::PortError;
-use sa_sm::model::Subnet;
+use sa_sm::plan::Plan;
 use sa_sm::sweep::{Progress, Sweep};
-use sa_sm::writing::Wanted;
 
 use crate::{Packet, SmpPort, Watch};
 
@@ -49,7 +48,7 @@ pub fn now() -> Duration {
 /// Progress is told to `watch`. What finds no room is tried again before anything else. After an error or a stop the
 /// sweep is as it was: what was asked and not answered is asked again when it is run on, over this port or another.
 /// Errors: the port failed; [`RunError`] says what to do.
-pub fn run<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>>(
+pub fn run<P: Plan>(
     sweep: &mut Sweep<P>,
     port: &mut dyn SmpPort,
     stop: &AtomicBool,
@@ -74,7 +73,7 @@ struct Turns<'a, P> {
     held: Option<(Packet, Duration)>,
 }
 
-impl<P: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Turns<'_, P> {
+impl<P: Plan> Turns<'_, P> {
     fn until_over(&mut self, stop: &AtomicBool, watch: &mut Watch<'_>) -> Result<End, PortError> {
         loop {
             // Relaxed: nothing else is read through the flag.

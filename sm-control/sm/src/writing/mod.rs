@@ -51,7 +51,7 @@ use crate::model::{Finding, Place, PortState, Subnet};
 
 pub use self::set::{Memory, Set};
 pub(crate) use self::wanted::STATE_CHANGE;
-pub use self::wanted::{Stage, Wanted};
+pub use self::wanted::{Stage, Transition, Wanted};
 
 /// The writing of one sweep.
 #[derive(Debug)]
@@ -79,7 +79,12 @@ pub struct Writing {
 
 impl Writing {
     /// All that differs. `memory` is that of the sweep before.
-    pub fn new(subnet: &Subnet, wanted: Arc<Wanted>, mut memory: Memory) -> Self {
+    pub fn new(
+        subnet: &Subnet,
+        wanted: Arc<Wanted>,
+        transition: Transition,
+        mut memory: Memory,
+    ) -> Self {
         memory.next_sweep(subnet);
         let mut routes = Routes::default();
         let progress = |(node, _)| {
@@ -89,7 +94,7 @@ impl Writing {
         };
         let nodes = subnet.places().map(progress).collect();
         let all: BTreeSet<NodeIx> = subnet.places().map(|(node, _)| node).collect();
-        routes.set_stages(&wanted.stages);
+        routes.set_stages(transition.stages);
         let mut writing = Self {
             nodes,
             wanted,
@@ -120,7 +125,7 @@ impl Writing {
     pub fn without_links(subnet: &Subnet, wanted: Arc<Wanted>, memory: Memory) -> Self {
         Self {
             links: Vec::new(),
-            ..Self::new(subnet, wanted, memory)
+            ..Self::new(subnet, wanted, Transition::default(), memory)
         }
     }
 

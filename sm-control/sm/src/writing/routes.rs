@@ -73,11 +73,11 @@ impl Routes {
     }
 
     /// LIDs that change together, one stage after the other; those that no stage has are the last.
-    pub(super) fn set_stages(&mut self, stages: &[Stage]) {
+    pub(super) fn set_stages(&mut self, stages: Vec<Stage>) {
         // A stage names LIDs, and what nobody thought of must be written all the same.
         let all = self.changes.keys().map(|block| (*block, u64::MAX));
         let rest = Stage(all.collect());
-        self.stages = stages.iter().cloned().chain([rest]).collect();
+        self.stages = stages.into_iter().chain([rest]).collect();
     }
 
     /// Nothing is to be written, or all was.

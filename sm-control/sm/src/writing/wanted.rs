@@ -20,8 +20,13 @@ pub struct Wanted {
     pub tables: BTreeMap<NodeIx, BTreeMap<Block, Data>>,
     /// Multicast blocks that are held and not in `tables` stay: nobody knows yet who is in which group. Else they are cleared.
     pub leaves_multicast: bool,
-    /// LIDs whose forwarding entries change together, where data passes already: the next stage begins when all of the one
-    /// before is acknowledged. LIDs that are in none come last.
+}
+
+/// How changed forwarding tables are written, where data passes already. Nothing in it: all LIDs at once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Transition {
+    /// LIDs that change together: the next stage begins when all of the one before is acknowledged. LIDs that are in none
+    /// come last.
     pub stages: Vec<Stage>,
 }
 

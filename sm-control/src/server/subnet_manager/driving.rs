@@ -11,7 +11,7 @@ use std::time::Duration;
 use sa_fabric::options::ManagerOptions;
 use sa_sm::discovery;
 use sa_sm::executor::{Counts, Limits, Outcome, Request};
-use sa_sm::model::Subnet;
+use sa_sm::plan::Plan;
 use sa_sm::sweep::{Progress, Sweep};
 use sa_sm::writing::Wanted;
 use sm_port::{End, SmpPort, Told, Watch, ask, run};
@@ -27,7 +27,7 @@ impl Manager {
     pub(super) fn run(
         &mut self,
         options: &ManagerOptions,
-        plan: impl FnOnce(&Subnet) -> Option<Arc<Wanted>>,
+        plan: impl Plan,
     ) -> Result<Progress, SweepError> {
         let port = self.attached(options)?;
         let discovery = discovery::Options {
@@ -36,7 +36,7 @@ impl Manager {
         };
         self.limits = limits(options);
         let before = core::mem::take(&mut self.swept);
-        let sweep = Sweep::new(discovery, limits(options), self.transaction, before, plan);
+        let sweep = Sweep::by(discovery, limits(options), self.transaction, before, plan);
         let sweeps = Arc::clone(&self.sweeps);
         let mut watch = Watch::new(TOLD_EVERY, |told| {
             sweeps.go_on(told);
@@ -57,7 +57,7 @@ impl Manager {
     fn drive(
         &mut self,
         mut port: Box<dyn SmpPort>,
-        mut sweep: Sweep<impl FnOnce(&Subnet) -> Option<Arc<Wanted>>>,
+        mut sweep: Sweep<impl Plan>,
         watch: &mut Watch<'_>,
     ) -> Result<Progress, SweepError> {
         let mut noted = Noted {

@@ -35,6 +35,7 @@
 //!
 //! Not here yet: handover between Subnet Managers.
 
+mod attempt;
 mod driving;
 mod error;
 mod groups;
@@ -58,13 +59,13 @@ use sa_compiler::state::FabricState;
 use sa_fabric::options::ManagerOptions;
 use sa_fabric::sa_records::MulticastTables;
 use sa_sm::executor::Limits;
-use sa_sm::sm_info::SmState;
 use sa_sm::sweep::{Progress, Swept};
 use sa_source::When;
-use sm_plan::{PlanError, Planned, Planner};
+use sm_plan::{PlanError, Planned, Planner, Planning};
 use sm_port::{OverRelay, SmpPort};
 use tracing::{debug, info, warn};
 
+use self::attempt::Attempt;
 pub(in crate::server) use self::error::SweepError;
 use self::groups::Groups;
 use self::identity::Identity;
@@ -222,37 +223,25 @@ impl Manager {
             self.swept.memory.try_again();
         }
         let begun = Instant::now();
-        let mut planned = None;
         // `Changed` is asked for where no file is other than at the last sweep, so with the same inputs what is found decides.
         let may_skip = core::mem::take(&mut self.is_quiet) && when == When::Changed;
-        let mut is_skipped = false;
-        let guid2lid = self.guid2lid.clone();
-        let identity = Arc::clone(&self.identity);
-        let mut yields = None;
-        let swept = self.run(options, |found| {
-            let ignores = options.mastership.ignore_other_sm;
-            yields = Standby::before(&identity.now().info, found).filter(|_| !ignores);
-            // No plan: so nothing is written, whatever was found.
-            if yields.is_some() {
-                return None;
-            }
-            is_skipped = may_skip && found.is_as_left();
-            if is_skipped {
-                return None;
-            }
-            let plan = planner.plan(found, before, stamp);
-            // Before the first Set: a process that is killed in the middle must give the same LIDs when it begins again.
-            if let (Ok(_), Some(path)) = (&plan, &guid2lid) {
-                lids::write(path, planner.remembered());
-            }
-            // Not before there is a plan: a master that cannot manage would keep others from it.
-            if plan.is_ok() && identity.becomes(SmState::Master) != SmState::Master {
-                info!("Entering MASTER state");
-            }
-            let wanted = plan.as_ref().ok().map(|plan| Arc::clone(&plan.wanted));
-            planned = Some(plan);
-            wanted
-        });
+        let mut attempt = Attempt {
+            planning: Planning::new(&mut planner, before, stamp),
+            identity: Arc::clone(&self.identity),
+            guid2lid: self.guid2lid.clone(),
+            ignores_others: options.mastership.ignore_other_sm,
+            may_skip,
+            is_skipped: false,
+            yields: None,
+        };
+        let swept = self.run(options, &mut attempt);
+        let Attempt {
+            planning,
+            is_skipped,
+            yields,
+            ..
+        } = attempt;
+        let planned = planning.into_planned();
         if swept.is_ok() && planned.as_ref().is_some_and(Result::is_ok) {
             planner.swept(&self.swept.subnet);
         }
@@ -350,7 +339,7 @@ fn tell_end(progress: &Progress, planned: &Planned, took: Duration) {
     let Progress { nodes, failed, .. } = *progress;
     let (smps, sets, ms) = (progress.counts.sent, progress.counts.sets, took.as_millis());
     // Of changed routes, where they could not all change at once.
-    let stages = Some(planned.wanted.stages.len()).filter(|stages| *stages > 0);
+    let stages = Some(planned.transition.stages.len()).filter(|stages| *stages > 0);
     match failed {
         0 => info!(nodes, smps, sets, stages, ms, "SUBNET UP"),
         _ => warn!(

@@ -13,12 +13,13 @@ use sa_sm::executor::Limits;
 use sa_sm::lids::Remembered;
 use sa_sm::model::attributes::Data;
 use sa_sm::model::{Block, Subnet};
+use sa_sm::plan::Plan;
 use sa_sm::sweep::{Sweep, Swept};
-use sa_sm::writing::Wanted;
+use sa_sm::writing::{Transition, Wanted};
 use sa_wire::mad::method;
 use sa_wire::smp::{Smp, attribute};
 use sa_wire::{Lid, NodeType, Sl};
-use sm_plan::{PlanFinding, Planner};
+use sm_plan::{PlanFinding, Planner, Planning};
 use zerocopy::FromBytes;
 
 use crate::credit::{Moment, has_loop};
@@ -150,18 +151,13 @@ impl Rig {
     pub(crate) fn sweep(&mut self) -> Changed {
         let mut planner = self.planner.take().unwrap();
         let (before, swept) = (self.before.take(), core::mem::take(&mut self.swept));
-        let (mut parts, mut count) = (None, 0);
-        let (mut stages, mut findings) = (0, Vec::new());
-        let plan = |found: &Subnet| {
-            let plan = planner.plan(found, before.as_ref(), Stamp::default());
-            let plan = plan.unwrap_or_else(|error| panic!("{error}"));
-            count = differing(found, &plan.wanted).len();
-            let wanted = Arc::clone(&plan.wanted);
-            (stages, findings) = (wanted.stages.len(), plan.findings.clone());
-            parts = Some(plan.compiled.parts);
-            Some(wanted)
+        let planning = Planning::new(&mut planner, before.as_ref(), Stamp::default());
+        let mut plan = Counting {
+            planning,
+            wanted: None,
+            differing: 0,
         };
-        let mut sweep = Sweep::new(Options::default(), Limits::default(), 1, swept, plan);
+        let mut sweep = Sweep::by(Options::default(), Limits::default(), 1, swept, &mut plan);
         let (mut requests, mut answers): (Vec<[u8; 256]>, Vec<[u8; 256]>) = Default::default();
         let (mut moments, mut blocks): (Vec<Walk>, _) = (Vec::new(), 0);
         let (mut last, mut loops) = (None, 0);
@@ -216,7 +212,10 @@ impl Rig {
             }
         }
         self.swept = sweep.finish();
-        self.before = parts;
+        let count = plan.differing;
+        let planned = plan.planning.into_planned().unwrap();
+        let planned = planned.unwrap_or_else(|error| panic!("{error}"));
+        self.before = Some(planned.compiled.parts);
         self.planner = Some(planner);
         Changed {
             harm: Harm {
@@ -225,9 +224,28 @@ impl Rig {
             },
             blocks,
             differing: count,
-            stages,
-            findings,
+            stages: planned.transition.stages.len(),
+            findings: planned.findings,
         }
+    }
+}
+
+/// A plan, and how many blocks it changes.
+struct Counting<'a> {
+    planning: Planning<'a>,
+    wanted: Option<Arc<Wanted>>,
+    differing: usize,
+}
+
+impl Plan for Counting<'_> {
+    fn wanted(&mut self, found: &Subnet) -> Option<Arc<Wanted>> {
+        self.wanted = self.planning.wanted(found);
+        self.wanted.clone()
+    }
+
+    fn transition(&mut self, held: &Subnet) -> Transition {
+        self.differing = differing(held, self.wanted.as_ref().unwrap()).len();
+        self.planning.transition(held)
     }
 }
 

@@ -7,7 +7,7 @@ use fabric_simulator::{Simulator, Timing};
 use sa_fabric::formats::net;
 use sa_fabric::{NodeIx, PortRef};
 use sa_sm::executor::Limits;
-use sa_sm::model::Subnet;
+use sa_sm::plan::Plan;
 use sa_sm::sweep::{Sweep, Swept};
 use sa_sm::writing::Wanted;
 use sm_port::OverSimulator;
@@ -43,7 +43,7 @@ pub(crate) fn port() -> OverSimulator {
     OverSimulator::new(Simulator::new(&fabric, TIMING), H0)
 }
 
-pub(crate) fn sweep() -> Sweep<impl FnOnce(&Subnet) -> Option<Arc<Wanted>>> {
+pub(crate) fn sweep() -> Sweep<impl Plan> {
     Sweep::new(Default::default(), LIMITS, 1, Swept::default(), |_| {
         Some(Arc::new(Wanted::default()))
     })

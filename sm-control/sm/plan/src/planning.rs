@@ -1,0 +1,62 @@
+//! A planner as a sweep asks it.
+
+use std::sync::Arc;
+
+use sa_compiler::pipeline::Stamp;
+use sa_compiler::state::FabricState;
+use sa_sm::model::Subnet;
+use sa_sm::plan::Plan;
+use sa_sm::writing::{Transition, Wanted};
+
+use crate::{PlanError, Planned, Planner};
+
+/// The plan of one sweep, to be lent to it and looked at afterwards.
+#[derive(Debug)]
+pub struct Planning<'a> {
+    planner: &'a mut Planner,
+    before: Option<&'a FabricState>,
+    stamp: Stamp,
+    planned: Option<Result<Planned, PlanError>>,
+}
+
+impl<'a> Planning<'a> {
+    /// `before` and `stamp` as [`Planner::plan`] takes them.
+    pub const fn new(
+        planner: &'a mut Planner,
+        before: Option<&'a FabricState>,
+        stamp: Stamp,
+    ) -> Self {
+        Self {
+            planner,
+            before,
+            stamp,
+            planned: None,
+        }
+    }
+
+    /// What remembers.
+    pub const fn planner(&self) -> &Planner {
+        self.planner
+    }
+
+    /// What was planned; none where nobody asked.
+    pub fn into_planned(self) -> Option<Result<Planned, PlanError>> {
+        self.planned
+    }
+}
+
+impl Plan for Planning<'_> {
+    fn wanted(&mut self, found: &Subnet) -> Option<Arc<Wanted>> {
+        let planned = self.planner.plan(found, self.before, self.stamp);
+        let wanted = planned.as_ref().ok().map(|plan| Arc::clone(&plan.wanted));
+        self.planned = Some(planned);
+        wanted
+    }
+
+    fn transition(&mut self, held: &Subnet) -> Transition {
+        match &mut self.planned {
+            Some(Ok(planned)) => planned.change_from(held, self.before),
+            _ => Transition::default(),
+        }
+    }
+}
