@@ -12,6 +12,7 @@
 //!  change at 0, 30, 70 ms, settle 50 ms     due at 120
 //!  changes without end, settle 50 ms        due at 1000 (20 x 50)
 //!  a load failed                            again after 250, 500, 1000, 2000, 4000, 4000 .. ms
+//!  a sweep failed                           the same, but up to sweep_interval: it costs the subnet SMPs
 //! ```
 
 use core::fmt;
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use sa_source::When;
 
-use crate::config::{Config, OpenSmSection};
+use crate::config::{Config, OpenSmSection, Source};
 use crate::server::opensm::Change;
 use crate::server::operators::control::Order;
 
@@ -40,8 +41,11 @@ const LONGEST_SETTLE: u32 = 20;
 /// Pause after a reading that failed; twice as long after each that fails too.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// The pause grows so often: to 4 s.
-const MOST_DOUBLINGS: u32 = 4;
+/// The pause grows no longer: an OpenSM that is back is not waited for longer.
+const LONGEST_RETRY: Duration = Duration::from_secs(4);
+
+/// It grows so often at most.
+const MOST_DOUBLINGS: u32 = 16;
 
 /// Why the sources are read. For people, and for one decision: [`Self::is_by_itself`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -253,6 +257,11 @@ impl Schedule {
         self.last
     }
 
+    /// True where something is to be read at a time that is known.
+    pub(super) const fn is_waiting(&self) -> bool {
+        self.waiting.is_some()
+    }
+
     /// The reading that began last is over, whatever came of it.
     pub(super) fn ended(&mut self) {
         let now = Instant::now();
@@ -267,15 +276,19 @@ impl Schedule {
     /// What was due failed, and nothing tells when it would not any more: it is tried again soon,
     /// unless something else waits already. OpenSM may have been in the middle of it, or be away. `again_in`: what the failure says
     /// itself.
-    pub(super) fn retry(&mut self, failed: Due, again_in: Option<Duration>) {
+    pub(super) fn retry(&mut self, failed: Due, again_in: Option<Duration>, config: &Config) {
         if self.waiting.is_some() {
             return;
         }
         if failed.cause != Cause::Retry {
             self.retries = 0;
         }
-        // Doubled four times at most: an OpenSM that is back is not waited for longer than 4 s.
-        let pause = RETRY * (1 << self.retries.min(MOST_DOUBLINGS));
+        // What a sweep finds wrong is wrong for long, most likely: a partition file, two masters.
+        let regular = config
+            .poll()
+            .filter(|_| config.fabric.source == Source::Sweep);
+        let longest = regular.map_or(LONGEST_RETRY, |regular| regular.max(LONGEST_RETRY));
+        let pause = (RETRY * (1 << self.retries.min(MOST_DOUBLINGS))).min(longest);
         let at = Instant::now() + again_in.unwrap_or(pause);
         self.retries += 1;
         self.waiting = Some(Waiting {
@@ -337,28 +350,50 @@ mod tests {
         schedule.note(Change::Programmed, &config);
         let due = schedule.next(&config, &loaded(true)).unwrap();
         assert!(due.anyway);
-        schedule.retry(due, None);
+        schedule.retry(due, None, &config);
         let again = schedule.waiting.unwrap();
         assert!(again.anyway && again.cause == Cause::Retry);
+    }
+
+    /// Pauses of a reading that goes on failing, in quarters of a second.
+    fn pauses(schedule: &mut Schedule, config: &Config) -> Vec<u128> {
+        let mut failed = Due::ordered(Cause::Regular);
+        let mut pauses = Vec::new();
+        for _ in 0..8 {
+            let now = Instant::now();
+            schedule.retry(failed, None, config);
+            let waiting = schedule.waiting.take().unwrap();
+            pauses.push(waiting.at.duration_since(now).as_millis() / 250);
+            failed = Due::ordered(Cause::Retry);
+        }
+        pauses
+    }
+
+    #[test]
+    fn a_sweep_that_goes_on_failing_comes_no_more_often_than_a_regular_one() {
+        let sweep = |interval| {
+            let text = format!(
+                "[fabric]\nsource = \"sweep\"\n[sm]\nsweep_interval = {interval}\n\
+                 [[port]]\ntransport = \"ibsim\"\nnode = \"H1\"\n"
+            );
+            Config::parse(&text).unwrap()
+        };
+        let mut schedule = Schedule::new();
+        let seen = pauses(&mut schedule, &sweep(10));
+        assert_eq!(seen, [1, 2, 4, 8, 16, 32, 40, 40]);
+        let seen = pauses(&mut schedule, &sweep(1));
+        assert_eq!(seen, [1, 2, 4, 8, 16, 16, 16, 16]);
     }
 
     #[test]
     fn each_retry_waits_for_twice_as_long_up_to_a_bound() {
         let config = config("[opensm]\npoll_ms = 0\n");
         let mut schedule = Schedule::new();
-        let mut failed = Due::ordered(Cause::Regular);
-        let mut pauses = Vec::new();
-        for _ in 0..7 {
-            let now = Instant::now();
-            schedule.retry(failed, None);
-            let waiting = schedule.waiting.take().unwrap();
-            pauses.push(waiting.at.duration_since(now).as_millis() / 250);
-            failed = Due::ordered(Cause::Retry);
-        }
-        assert_eq!(pauses, [1, 2, 4, 8, 16, 16, 16]);
+        let seen = pauses(&mut schedule, &config);
+        assert_eq!(seen, [1, 2, 4, 8, 16, 16, 16, 16]);
         // What waits already comes first.
         schedule.note(Change::Returned, &config);
-        schedule.retry(failed, None);
+        schedule.retry(Due::ordered(Cause::Retry), None, &config);
         let waiting = schedule.waiting.unwrap();
         assert_eq!(waiting.cause, Cause::Told(Change::Returned));
     }

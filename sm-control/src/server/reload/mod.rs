@@ -163,7 +163,7 @@ impl<'a> Loader<'a> {
         if self.publication.is_held() {
             info!("the sources wait for `sapphire reload` or SIGHUP");
         } else if self.sm.can_load() {
-            self.load(Due::ordered(Cause::Start));
+            self.attempt(Due::ordered(Cause::Start));
         } else if self.config.fabric.source == Source::None {
             self.report.nothing_to_load();
         } else {
@@ -219,10 +219,13 @@ impl<'a> Loader<'a> {
         if self.publication.is_held() {
             return;
         }
-        // Until the first load succeeded each change of a file is a new chance, watched or not.
+        // Until the first load succeeded each change of a file is a new chance, watched or not. Who tells the fabric is
+        // asked again when the failure before says so, or at once where nobody was asked.
         if !self.publication.is_loaded() {
-            if self.sm.can_load() && self.sources.may_differ(self.config) {
-                self.load(Due::ordered(Cause::Retry));
+            let is_due = self.sources.may_differ(self.config)
+                && (self.sources.files_beside_changed(self.config) || !self.schedule.is_waiting());
+            if self.sm.can_load() && is_due {
+                self.attempt(Due::ordered(Cause::Retry));
             }
         } else if self.sources.policy_changed(self.config) {
             self.reload(Cause::Policy);
@@ -245,26 +248,32 @@ impl<'a> Loader<'a> {
         let Some(due) = self.schedule.next(self.config, &situation) else {
             return;
         };
-        match self.load(due) {
+        let outcome = self.attempt(due);
+        // Scripts wait for a line on standard output; a retry that fails in the same way is
+        // no answer to them.
+        if matches!(outcome, Outcome::Failed { is_new: true, .. }) {
+            self.report.reload_failed();
+        }
+    }
+
+    /// Loads, and sees to it that a load that failed is tried again.
+    fn attempt(&mut self, due: Due) -> Outcome {
+        let outcome = self.load(due);
+        match outcome {
             Outcome::Done => self.schedule.succeeded(),
+            // A standby knows itself when it is to look again.
+            // Files that fail will fail again until they change; an SA may have been busy.
+            // Where it disagrees, the comparison finds out when it does not.
             Outcome::Failed {
-                is_new,
                 is_difference,
                 again_in,
-            } => {
-                // Scripts wait for a line on standard output; a retry that fails in the same way is
-                // no answer to them.
-                if is_new {
-                    self.report.reload_failed();
-                }
-                // A standby knows itself when it is to look again.
-                // Files that fail will fail again until they change; an SA may have been busy.
-                // Where it disagrees, the comparison finds out when it does not.
-                if self.sources.are_told() && !is_difference {
-                    self.schedule.retry(due, again_in);
-                }
+                ..
+            } if self.sources.are_told() && !is_difference => {
+                self.schedule.retry(due, again_in, self.config);
             }
+            Outcome::Failed { .. } => {}
         }
+        outcome
     }
 
     /// Loads because somebody, or a file, asks for it.
