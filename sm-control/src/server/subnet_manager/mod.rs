@@ -59,6 +59,7 @@ use sa_compiler::state::FabricState;
 use sa_fabric::options::ManagerOptions;
 use sa_fabric::sa_records::MulticastTables;
 use sa_sm::executor::Limits;
+use sa_sm::sm_info::SmState;
 use sa_sm::sweep::{Progress, Swept};
 use sa_source::When;
 use sm_plan::{PlanError, Planned, Planner, Planning};
