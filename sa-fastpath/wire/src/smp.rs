@@ -125,6 +125,25 @@ pub mod attribute {
     pub const MULTICAST_TABLE: u16 = 0x1b;
     /// SMInfo. Modifier of a Set: a command to another SM.
     pub const SM_INFO: u16 = 0x20;
+
+    /// As the specification names it, for people; "attribute" for those that are not here.
+    pub const fn name(attribute: u16) -> &'static str {
+        match attribute {
+            NOTICE => "Notice",
+            NODE_DESCRIPTION => "NodeDescription",
+            NODE_INFO => "NodeInfo",
+            SWITCH_INFO => "SwitchInfo",
+            GUID_INFO => "GUIDInfo",
+            PORT_INFO => "PortInfo",
+            PKEY_TABLE => "P_KeyTable",
+            SL_TO_VL => "SLtoVLMappingTable",
+            VL_ARBITRATION => "VLArbitrationTable",
+            LINEAR_TABLE => "LinearForwardingTable",
+            MULTICAST_TABLE => "MulticastForwardingTable",
+            SM_INFO => "SMInfo",
+            _ => "attribute",
+        }
+    }
 }
 
 /// In the modifier of SLtoVLMappingTable, for switches with optimised programming: the Set is for

@@ -9,11 +9,13 @@
 //! beginning that stays the same, takes SMPs to send, and hands in what was received. The same calls give the same SMPs.
 //!
 //! Rooms: [`model`], [`executor`], [`discovery`], [`lids`], [`wanted`], `reading` (what is held of what is wanted), [`writing`],
-//! [`sweep`], which leads from finding to writing with the caller's [`plan`] between them, [`sm_info`], which answers other SMs, and
+//! [`sweep`], which leads from finding to writing with the caller's [`plan`] between them, [`audit`], which reads back what was written,
+//! [`sm_info`], which answers other SMs, and
 //! [`trap`], which hears devices.
 
 #![forbid(unsafe_code)]
 
+pub mod audit;
 pub mod discovery;
 pub mod executor;
 pub mod lids;

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use sa_fabric::NodeIx;
 
+use crate::audit::{self, Round};
 use crate::discovery::{self, Discovery, Question, device};
 use crate::executor::{Counts, Executor, Limits, Outcome};
 use crate::model::Subnet;
@@ -29,6 +30,8 @@ pub struct Swept {
     pub subnet: Subnet,
     /// Sets that are in vain.
     pub memory: Memory,
+    /// What was read back, after [`Sweep::of_audit`].
+    pub audited: Option<Round>,
 }
 
 /// How far a sweep is, for a person who watches.
@@ -64,6 +67,7 @@ enum Step {
     Find(Question),
     Read(Asked),
     Write(Set),
+    Audit(audit::Asked),
 }
 
 #[derive(Debug)]
@@ -73,6 +77,8 @@ enum Phase {
     Writing(Box<(Writing, Subnet)>),
     /// There is no plan.
     Refused(Box<Subnet>),
+    /// Nothing is looked for and nothing written.
+    Auditing(Box<(Round, Subnet)>),
 }
 
 impl Sweep<NoPlan> {
@@ -80,13 +86,31 @@ impl Sweep<NoPlan> {
     /// For tables that change without the subnet.
     pub fn of_tables(limits: Limits, transaction: u32, before: Swept, wanted: Arc<Wanted>) -> Self {
         // Nothing is read first: what is not known is written.
-        let Swept { subnet, memory } = before;
+        let Swept { subnet, memory, .. } = before;
         let writing = Writing::without_links(&subnet, wanted, memory);
         Self {
             executor: Executor::new(limits, transaction),
             phase: Phase::Writing(Box::new((writing, subnet))),
             plan: None,
             before: Swept::default(),
+            has_news: false,
+        }
+    }
+}
+
+impl Sweep<NoPlan> {
+    /// Reads back what a subnet that was found before was written. What came of it: [`Swept::audited`].
+    pub fn of_audit(limits: Limits, transaction: u32, before: Swept, round: Round) -> Self {
+        let Swept { subnet, memory, .. } = before;
+        let before = Swept {
+            memory,
+            ..Swept::default()
+        };
+        Self {
+            executor: Executor::new(limits, transaction),
+            phase: Phase::Auditing(Box::new((round, subnet))),
+            plan: None,
+            before,
             has_news: false,
         }
     }
@@ -159,8 +183,7 @@ impl<P: Plan> Sweep<P> {
     /// next stage waits for.
     pub fn is_over(&self) -> bool {
         let is_idle = self.executor.is_idle() && self.waiting() == 0;
-        let is_last = matches!(self.phase, Phase::Writing(_) | Phase::Refused(_));
-        is_last && is_idle && !self.has_news
+        is_last(&self.phase) && is_idle && !self.has_news
     }
 
     /// How far it is.
@@ -173,7 +196,7 @@ impl<P: Plan> Sweep<P> {
             counts: self.executor.counts(),
             failed: match &self.phase {
                 Phase::Writing(writing) => writing.0.failed(),
-                Phase::Finding(_) | Phase::Reading(_) | Phase::Refused(_) => 0,
+                Phase::Finding(_) | Phase::Reading(_) | Phase::Refused(_) | Phase::Auditing(_) => 0,
             },
         }
     }
@@ -185,6 +208,7 @@ impl<P: Plan> Sweep<P> {
             Phase::Reading(reading) => &reading.1,
             Phase::Writing(writing) => &writing.1,
             Phase::Refused(subnet) => subnet,
+            Phase::Auditing(auditing) => &auditing.1,
         }
     }
 
@@ -194,18 +218,27 @@ impl<P: Plan> Sweep<P> {
             Phase::Finding(discovery) => Swept {
                 subnet: discovery.into_subnet(),
                 memory: self.before.memory,
+                audited: None,
             },
             Phase::Reading(reading) => Swept {
                 subnet: reading.1,
                 memory: self.before.memory,
+                audited: None,
             },
             Phase::Writing(writing) => Swept {
                 subnet: writing.1,
                 memory: writing.0.into_memory(),
+                audited: None,
             },
             Phase::Refused(subnet) => Swept {
                 subnet: *subnet,
                 memory: self.before.memory,
+                audited: None,
+            },
+            Phase::Auditing(auditing) => Swept {
+                subnet: auditing.1,
+                memory: self.before.memory,
+                audited: Some(auditing.0),
             },
         }
     }
@@ -222,7 +255,9 @@ impl<P: Plan> Sweep<P> {
         }
         match self.phase {
             Phase::Finding(_) => self.before,
-            Phase::Reading(_) | Phase::Writing(_) | Phase::Refused(_) => self.finish(),
+            Phase::Reading(_) | Phase::Writing(_) | Phase::Refused(_) | Phase::Auditing(_) => {
+                self.finish()
+            }
         }
     }
 
@@ -244,6 +279,11 @@ impl<P: Plan> Sweep<P> {
                 let next = writing.next_set(subnet, is_slow);
                 next.map(|(request, set)| (request, Step::Write(set)))
             }
+            Phase::Auditing(auditing) => {
+                let (round, subnet) = &mut **auditing;
+                let next = round.next_question(subnet);
+                next.map(|(request, asked)| (request, Step::Audit(asked)))
+            }
             Phase::Refused(_) => None,
         };
         next.map(|(request, step)| self.executor.ask(request, step))
@@ -256,6 +296,7 @@ impl<P: Plan> Sweep<P> {
             Phase::Finding(discovery) => discovery.waiting(),
             Phase::Reading(reading) => reading.0.waiting(),
             Phase::Writing(writing) => writing.0.waiting(),
+            Phase::Auditing(auditing) => auditing.0.waiting(),
             Phase::Refused(_) => 0,
         }
     }
@@ -263,7 +304,7 @@ impl<P: Plan> Sweep<P> {
     /// From one phase to the next, when nothing of it is open. False in the last one.
     fn go_on(&mut self) -> bool {
         let phase = core::mem::replace(&mut self.phase, Phase::Refused(Box::default()));
-        let is_last = matches!(phase, Phase::Writing(_) | Phase::Refused(_));
+        let is_last = is_last(&phase);
         self.phase = match phase {
             Phase::Finding(discovery) => self.read(discovery.into_subnet()),
             Phase::Reading(reading) => self.write(*reading),
@@ -308,10 +349,22 @@ impl<P: Plan> Sweep<P> {
                 let (writing, subnet) = &mut **writing;
                 writing.answered(&set, outcome, subnet);
             }
+            (Phase::Auditing(auditing), Step::Audit(asked)) => {
+                let (round, subnet) = &mut **auditing;
+                round.answered(asked, outcome, subnet);
+            }
             // One phase begins when nothing of the other is open.
-            (_, Step::Find(_) | Step::Read(_) | Step::Write(_)) => {}
+            (_, Step::Find(_) | Step::Read(_) | Step::Write(_) | Step::Audit(_)) => {}
         }
     }
+}
+
+/// No other phase follows.
+const fn is_last(phase: &Phase) -> bool {
+    matches!(
+        phase,
+        Phase::Writing(_) | Phase::Refused(_) | Phase::Auditing(_)
+    )
 }
 
 /// Tables that were told or acknowledged before and were not read now. They are moved: those of a large subnet take

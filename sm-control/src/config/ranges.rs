@@ -59,7 +59,7 @@ const LIDS: RangeInclusive<i128> = 1..=49_151;
 /// All of them. What follows OpenSM or the kernel is as there; the rest is what a start can
 /// allocate and what a wait can mean. A key that takes a number and is not in here fails a test of
 /// the manual.
-pub const RANGES: [Range; 79] = [
+pub const RANGES: [Range; 80] = [
     range("fabric", "lmc", 0..=7, ", an LMC"),
     range("fabric.sa", "port", 1..=254, ", a port of the device"),
     range("fabric.sa", "sa_lid", LIDS, ", the LID of a port"),
@@ -76,6 +76,7 @@ pub const RANGES: [Range; 79] = [
     range("sm", "sminfo_polling_timeout", 0..=U32, " ms"),
     range("sm", "polling_retry_number", 0..=U32, " tries"),
     range("sm", "sweep_interval", 0..=U32, " s"),
+    range("sm", "audit_interval", 0..=U32, " s"),
     range("sm", "max_wire_smps", 0..=U32, " SMPs"),
     range("sm", "transaction_timeout", 0..=U32, " ms"),
     range("sm", "transaction_retries", 0..=U32, " tries"),

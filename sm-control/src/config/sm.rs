@@ -12,6 +12,8 @@
 //! qos_ca_vlarb_high = "0:64,1:64"
 //! ```
 //!
+//! `audit_interval` is our own.
+//!
 //! Numbers have their ranges in [`super::RANGES`]; all other values are read by the reader of `opensm.conf`.
 
 use core::fmt;
@@ -24,17 +26,38 @@ use serde::{Deserialize, Deserializer};
 use toml::Value;
 
 /// `[sm]`
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct SmSection {
     /// As written, by key; each is known and has a value that its key takes.
     pub settings: Vec<Setting>,
     /// Those of them that only an SM follows, over OpenSM's defaults.
     pub manager: ManagerOptions,
+    /// In which all that nodes were written is read back once; 0: nothing is. A key of our own. Units: seconds.
+    pub audit_interval: u32,
+}
+
+impl Default for SmSection {
+    fn default() -> Self {
+        Self {
+            settings: Vec::new(),
+            manager: ManagerOptions::default(),
+            audit_interval: 3600,
+        }
+    }
 }
 
 impl SmSection {
     /// Takes a key. Errors: it is unknown, or its value is not what it takes.
     fn set(&mut self, key: &str, value: &Value) -> Result<(), String> {
+        if key == AUDIT {
+            let number = value.as_integer().ok_or_else(|| {
+                let found = value.type_str();
+                format!("invalid type: {found}, expected a number")
+            })?;
+            // Its range was looked at before.
+            self.audit_interval = u32::try_from(number).unwrap_or(u32::MAX);
+            return Ok(());
+        }
         let setting = Setting {
             key: key.to_owned(),
             value: text(key, value)?,
@@ -78,8 +101,11 @@ fn is_known(key: &str) -> bool {
 /// Every key of the section, in the order in which errors name them.
 fn all() -> impl Iterator<Item = &'static str> {
     let keys = NUMBER_KEYS.iter().chain(&SWITCH_KEYS).chain(&TEXT_KEYS);
-    keys.copied()
+    keys.copied().chain([AUDIT])
 }
+
+/// The one key that is not OpenSM's.
+const AUDIT: &str = "audit_interval";
 
 /// As serde says it of other sections.
 fn unknown(key: &str) -> String {

@@ -1,6 +1,7 @@
 //! `sapphired` as a process: start, reload, restart, limits, what operators ask of it and what hostile
 //! clients do to it.
 
+mod audit;
 mod events;
 mod groups;
 mod limits;

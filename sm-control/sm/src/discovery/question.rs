@@ -103,7 +103,7 @@ impl Question {
     }
 
     /// `None` where no way is known.
-    pub(super) fn request(&self, subnet: &Subnet, m_key: u64) -> Option<Request> {
+    pub(crate) fn request(&self, subnet: &Subnet, m_key: u64) -> Option<Request> {
         let asked_of = self.asked_of();
         let is_switch = asked_of
             .and_then(|at| subnet.node(at.node))

@@ -30,6 +30,7 @@ use crate::sm_info::SmInfo;
 pub use self::finding::{Finding, Place};
 pub use self::node::{Node, NodeError, Port, PortState};
 pub use self::route::Route;
+pub(crate) use self::same::told;
 pub use self::tables::{Block, Tables};
 
 /// A subnet as it was found.

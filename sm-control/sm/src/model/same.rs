@@ -65,7 +65,7 @@ fn of_node(record: &NodeRecord) -> NodeRecord {
 }
 
 /// Without what counts by itself or depends on the way.
-fn told(info: PortInfoRecord) -> PortInfoRecord {
+pub(crate) fn told(info: PortInfoRecord) -> PortInfoRecord {
     PortInfoRecord {
         local_port_num: 0,
         m_key_violations: 0.into(),

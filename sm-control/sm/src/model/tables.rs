@@ -54,6 +54,11 @@ impl Tables {
         self.blocks.iter()
     }
 
+    /// How many blocks are kept.
+    pub fn count(&self) -> usize {
+        self.blocks.len()
+    }
+
     /// Multicast tables are known up to here: in blocks of 32 MLIDs from 0xc000 on, of all ports.
     pub const fn multicast_known(&self) -> u16 {
         self.multicast

@@ -10,6 +10,7 @@
     reason = "a test that cannot go on should stop; the recordings are ours"
 )]
 
+mod audit;
 mod discovery;
 mod each;
 mod faults;

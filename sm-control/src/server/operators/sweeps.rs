@@ -53,6 +53,10 @@ pub(in crate::server) struct Sweeps {
     pub(in crate::server) traps: AtomicU64,
     /// Of these, those that subscribers were to be told and were not, as too many waited.
     pub(in crate::server) traps_dropped: AtomicU64,
+    /// Answers to Gets that read back what nodes were written.
+    pub(in crate::server) audit_reads: AtomicU64,
+    /// Of these, those that were other than it, and led to a sweep.
+    pub(in crate::server) audit_differing: AtomicU64,
     /// How long the last one took. Units: ms.
     pub(in crate::server) last_ms: AtomicU64,
     /// When the last one ended. Units: seconds since 1970; 0 before.
@@ -102,6 +106,13 @@ impl Sweeps {
         }
         self.open.store(0, Ordering::Relaxed);
         self.smps_per_second.store(0, Ordering::Relaxed);
+    }
+
+    /// A round of reading back is over.
+    pub(in crate::server) fn read_back(&self, read: u64, differing: usize) {
+        self.audit_reads.fetch_add(read, Ordering::Relaxed);
+        self.audit_differing
+            .fetch_add(differing as u64, Ordering::Relaxed);
     }
 
     /// A sweep came to its end.

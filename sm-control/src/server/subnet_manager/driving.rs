@@ -54,7 +54,7 @@ impl Manager {
     }
 
     /// Until the sweep is over. A port that failed is let go; what was acknowledged until then is kept.
-    fn drive(
+    pub(super) fn drive(
         &mut self,
         mut port: Box<dyn SmpPort>,
         mut sweep: Sweep<impl Plan>,
@@ -109,7 +109,10 @@ impl Manager {
     }
 
     /// The port, attached where it is not; who takes it puts it back while it is of use.
-    fn attached(&mut self, options: &ManagerOptions) -> Result<Box<dyn SmpPort>, WayError> {
+    pub(super) fn attached(
+        &mut self,
+        options: &ManagerOptions,
+    ) -> Result<Box<dyn SmpPort>, WayError> {
         self.listen()?;
         match self.port.take() {
             Some(port) => Ok(port),

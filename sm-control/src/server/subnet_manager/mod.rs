@@ -31,11 +31,12 @@
 //!
 //! Multicast tables follow joins between two sweeps (`groups`).
 //!
-//! A trap of a device orders a sweep (`traps`).
+//! A trap of a device orders a sweep (`traps`). What nodes were written is read back, a part after each sweep (`audit`).
 //!
 //! Not here yet: handover between Subnet Managers.
 
 mod attempt;
+mod audit;
 mod driving;
 mod error;
 mod groups;
@@ -67,6 +68,7 @@ use sm_port::{OverRelay, SmpPort};
 use tracing::{debug, info, warn};
 
 use self::attempt::Attempt;
+use self::audit::Auditing;
 pub(in crate::server) use self::error::SweepError;
 use self::groups::Groups;
 use self::identity::Identity;
@@ -111,6 +113,7 @@ pub(in crate::server) struct Manager {
     limits: Limits,
     groups: Groups,
     traps: Arc<Traps>,
+    auditing: Auditing,
     /// For those who ask: what switches hold by now.
     multicast: Arc<MulticastTables>,
 }
@@ -149,6 +152,7 @@ impl Manager {
             limits: Limits::default(),
             groups: Groups::new(groups),
             traps: Arc::clone(traps),
+            auditing: Auditing::new(config.sm.audit_interval),
             multicast: Arc::default(),
         })
     }
@@ -189,6 +193,22 @@ impl Manager {
         let begun = Instant::now();
         self.sweeps.begin();
         let swept = self.swept(inputs, options, when, before, stamp);
+        let swept = swept.map(|first| {
+            // What is other than it was written is written again at once.
+            let again = self.reads_back(options).then(|| {
+                self.is_quiet = false;
+                self.swept(inputs, options, When::Changed, before, stamp)
+            });
+            match again {
+                Some(Ok(again)) => again.or(first),
+                // What is in doubt now is tried again by the next sweep, which is not quiet.
+                Some(Err(error)) => {
+                    warn!("what was read back is mended later: {error}");
+                    first
+                }
+                None => first,
+            }
+        });
         match &swept {
             Ok(_) => {
                 let nodes = self.swept.subnet.nodes().len();

@@ -143,6 +143,10 @@ struct SubnetManager {
     smps: u64,
     sets: u64,
     repeated: u64,
+    /// What nodes were written, read back.
+    audit_reads: u64,
+    /// Of these, what was other, and was written again.
+    audit_differing: u64,
     last_ms: u64,
     /// When the last sweep came to its end; none before the first.
     up_unix: Option<u64>,
@@ -269,6 +273,8 @@ impl SubnetManager {
             smps: of(&sweeps.smps),
             sets: of(&sweeps.sets),
             repeated: of(&sweeps.repeated),
+            audit_reads: of(&sweeps.audit_reads),
+            audit_differing: of(&sweeps.audit_differing),
             last_ms: of(&sweeps.last_ms),
             up_unix: Some(of(&sweeps.up_unix)).filter(|unix| *unix != 0),
             findings_count: findings.len(),

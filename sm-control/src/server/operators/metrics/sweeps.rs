@@ -38,6 +38,16 @@ pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
             "Of these, those that subscribers were to hear and did not, as too many waited",
             &sweeps.traps_dropped,
         ),
+        (
+            "sm_audit_reads",
+            "Attributes of nodes that were read back",
+            &sweeps.audit_reads,
+        ),
+        (
+            "sm_audit_differing",
+            "Of these, those that were other than they had been written, and were written again",
+            &sweeps.audit_differing,
+        ),
     ] {
         page.count(name, help, of(counter))?;
     }

@@ -1,0 +1,316 @@
+//! Reading back what nodes were written, slowly and for ever.
+//!
+//! ```text
+//!  every block and port that is known, by node GUID ──(so many a round)──> Get ──┬─ as known ──> nothing
+//!       ^                                                                        └─ other ─────> the model has the node's word,
+//!       └── after the last one: from the first again                                             and the next plan writes it
+//! ```
+//!
+//! A sweep compares what is wanted with what nodes acknowledged, and believes that they still hold it. A switch that loses an entry,
+//! or somebody who writes one past the Subnet Manager, is not seen by that. Here each node is asked in turn: forwarding, multicast, SL2VL, VL
+//! arbitration and P_Key tables, GUIDs, and PortInfo of ports that have a link or a LID.
+//!
+//! Nothing is judged here, and nothing is written: what a node says replaces what was known of it.
+//!
+//! | outcome | then |
+//! |---|---|
+//! | as known | nothing |
+//! | other | in the model, and in [`Round::differing`] |
+//! | refused | as known: some attributes can be written and not read |
+//! | none | the node is asked nothing more in this round; that it is mute is told by who finds it so |
+
+use std::collections::{BTreeSet, VecDeque};
+
+use sa_fabric::{NodeIx, PortRef};
+use sa_wire::Guid;
+use sa_wire::records::PortInfoRecord;
+use sa_wire::smp::{ALL_INPUTS, ALL_OUTPUTS, attribute};
+
+use crate::discovery::{Question, device};
+use crate::executor::{Outcome, Request};
+use crate::model::attributes::{Data, port_info};
+use crate::model::{self, Block, Node, PortState, Subnet};
+
+/// Where the reading is, from round to round.
+#[derive(Debug, Clone, Default)]
+pub struct Audit {
+    /// The first that the next round asks for; none: the first there is.
+    next: Option<(Guid, Item)>,
+}
+
+/// What is asked for of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Item {
+    /// A block of a table.
+    Table(Block),
+    /// PortInfo of a port.
+    Port(u8),
+}
+
+/// Something that a node holds and nobody here has written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Differing {
+    /// Node GUID.
+    pub node: Guid,
+    /// [`sa_wire::smp::attribute`].
+    pub attribute: u16,
+    /// Its modifier; of PortInfo the port.
+    pub modifier: u32,
+}
+
+/// One round, on its way.
+#[derive(Debug, Default)]
+pub struct Round {
+    waiting: VecDeque<(NodeIx, Item)>,
+    /// Those that left a question unanswered.
+    mute: BTreeSet<NodeIx>,
+    read: u64,
+    differing: BTreeSet<Differing>,
+}
+
+/// A question of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asked {
+    node: NodeIx,
+    item: Item,
+}
+
+impl Audit {
+    /// The next `most` of all that is known of a subnet, each at most once; the round after it goes on behind them.
+    pub fn round(&mut self, subnet: &Subnet, most: usize) -> Round {
+        let begin = self.next.take();
+        let mut nodes: Vec<(Guid, NodeIx)> = subnet
+            .places()
+            .map(|(at, node)| (node.guid(), at))
+            .collect();
+        nodes.sort_unstable();
+        let first = begin.map_or(0, |(guid, _)| nodes.partition_point(|(at, _)| *at < guid));
+        let count = nodes.len();
+        nodes.rotate_left(first.min(count));
+        // Of the node in which the last round ended: first what is left, and when all others are through what was read.
+        let is_left =
+            |guid: Guid, item: Item| begin.is_none_or(|begin| guid != begin.0 || item >= begin.1);
+        let again = nodes
+            .first()
+            .copied()
+            .filter(|(guid, _)| begin.is_some_and(|begin| begin.0 == *guid));
+        let mut round = Round::default();
+        for (guid, at) in &nodes {
+            let items = subnet.node(*at).map(items).unwrap_or_default();
+            let left = items.into_iter().filter(|item| is_left(*guid, *item));
+            if let Some(item) = round.take(*at, left, most) {
+                self.next = Some((*guid, item));
+                return round;
+            }
+        }
+        if let Some((guid, at)) = again {
+            let items = subnet.node(at).map(items).unwrap_or_default();
+            let read = items.into_iter().filter(|item| !is_left(guid, *item));
+            self.next = round.take(at, read, most).map(|item| (guid, item));
+        }
+        round
+    }
+}
+
+/// How many questions a round may have so that all of a subnet is read in `whole` where there is one each `interval`: at least one. Units: any,
+/// the same for both. Cost: a look at each node.
+pub fn share(subnet: &Subnet, interval: u64, whole: u64) -> usize {
+    let count = |node: &Node| {
+        node.tables.count() + multicast(node).count() + usize::from(node.port_count())
+    };
+    let all: usize = subnet.nodes().iter().map(count).sum();
+    let all = u64::try_from(all).unwrap_or(u64::MAX);
+    let share = all.saturating_mul(interval).div_ceil(whole.max(1));
+    usize::try_from(share.max(1)).unwrap_or(usize::MAX)
+}
+
+/// In their order.
+fn items(node: &Node) -> BTreeSet<Item> {
+    let is_readable = |block: &Block| {
+        // One Set for many ports cannot be read back in one piece.
+        block.attribute != attribute::SL_TO_VL || block.modifier & (ALL_INPUTS | ALL_OUTPUTS) == 0
+    };
+    let held = node
+        .tables
+        .blocks()
+        .map(|(block, _)| *block)
+        .filter(is_readable);
+    let tables = held.chain(multicast(node)).map(Item::Table);
+    let ports = node.ports().filter(|(number, port)| {
+        let is_end = node.end_port(*number) == *number && port.route.is_some();
+        port.info.is_some() && (is_end || port.state() > Some(PortState::Down))
+    });
+    tables
+        .chain(ports.map(|(number, _)| Item::Port(number)))
+        .collect()
+}
+
+/// Blocks of the multicast table that are known; the model does not keep those that are empty.
+fn multicast(node: &Node) -> impl Iterator<Item = Block> {
+    let cap = node.switch_info.map_or(0, |info| info.multicast_cap.get());
+    let count = node
+        .tables
+        .multicast_known()
+        .min(cap.div_ceil(MLIDS))
+        .min(MOST_BLOCKS);
+    let positions = 0..=u32::from(node.port_count() / PORTS);
+    positions.flat_map(move |position| {
+        (0..u32::from(count)).map(move |number| Block {
+            attribute: attribute::MULTICAST_TABLE,
+            end_port: 0,
+            modifier: (position << 28) | number,
+        })
+    })
+}
+
+impl Round {
+    /// Takes items of a node in while there is room. The first without room.
+    fn take(
+        &mut self,
+        node: NodeIx,
+        items: impl Iterator<Item = Item>,
+        most: usize,
+    ) -> Option<Item> {
+        for item in items {
+            if self.waiting.len() >= most {
+                return Some(item);
+            }
+            self.waiting.push_back((node, item));
+        }
+        None
+    }
+}
+
+impl Round {
+    /// The next question, for the executor. `None`: all were given out.
+    pub(crate) fn next_question(&mut self, subnet: &Subnet) -> Option<(Request, Asked)> {
+        while let Some((node, item)) = self.waiting.pop_front() {
+            let asked = Asked { node, item };
+            let request = asked.request(subnet).filter(|_| !self.mute.contains(&node));
+            if let Some(request) = request {
+                return Some((request, asked));
+            }
+        }
+        None
+    }
+
+    /// What came of a question: the model then has what the node says.
+    pub(crate) fn answered(&mut self, asked: Asked, outcome: Outcome, subnet: &mut Subnet) {
+        let data = match outcome {
+            Outcome::Answered(data) => data,
+            Outcome::Refused(_) => return,
+            Outcome::Mute => {
+                self.mute.insert(asked.node);
+                return;
+            }
+        };
+        self.read += 1;
+        let Some(node) = subnet.node_mut(asked.node) else {
+            return;
+        };
+        let guid = node.guid();
+        let (is_other, attribute, modifier) = match asked.item {
+            Item::Table(block) => (
+                table_told(node, block, data),
+                block.attribute,
+                block.modifier,
+            ),
+            Item::Port(port) => (
+                port_told(node, port, &data),
+                attribute::PORT_INFO,
+                port.into(),
+            ),
+        };
+        if is_other {
+            self.differing.insert(Differing {
+                node: guid,
+                attribute,
+                modifier,
+            });
+        }
+    }
+
+    /// Questions that were not given out yet.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Answers so far.
+    pub const fn read(&self) -> u64 {
+        self.read
+    }
+
+    /// What nodes hold otherwise than was known. The model has it as they said.
+    pub const fn differing(&self) -> &BTreeSet<Differing> {
+        &self.differing
+    }
+}
+
+/// True where the node holds something else than was known.
+fn table_told(node: &mut Node, block: Block, data: Data) -> bool {
+    // Not known: a Set of it has had no answer since the round began.
+    let is_other = node.tables.get(block).is_some_and(|known| *known != data);
+    if is_other {
+        node.tables.set(block, data);
+    }
+    is_other
+}
+
+/// Likewise. Counters, and the port by which it was asked, are no difference.
+fn port_told(node: &mut Node, number: u8, data: &Data) -> bool {
+    let Some(port) = node.port_mut(number) else {
+        return false;
+    };
+    let told = port_info(data);
+    let known = port.info.replace(told);
+    // An order to register again is in the answer to the Set alone.
+    let compared = |info: PortInfoRecord| {
+        let mut info = model::told(info);
+        info.subnet_timeout &= 0x7f;
+        info
+    };
+    known.is_some_and(|known| compared(known) != compared(told))
+}
+
+impl Asked {
+    /// `None` where no way is known.
+    fn request(self, subnet: &Subnet) -> Option<Request> {
+        let node = subnet.node(self.node)?;
+        let end = |port| node.port(node.end_port(port));
+        match self.item {
+            Item::Table(block) => Some(Request {
+                device: device(self.node),
+                route: end(block.end_port)?.route.clone()?,
+                set: None,
+                attribute: block.attribute,
+                modifier: block.modifier,
+                m_key: end(block.end_port)?.info.map_or(0, |info| info.m_key.get()),
+            }),
+            Item::Port(port) => {
+                let at = PortRef {
+                    node: self.node,
+                    port,
+                };
+                let extended = has_extended_speeds(node);
+                let m_key = end(port)?.info.map_or(0, |info| info.m_key.get());
+                Question::Port { at, extended }.request(subnet, m_key)
+            }
+        }
+    }
+}
+
+/// As discovery asks for it: of a switch port 0 tells.
+fn has_extended_speeds(node: &Node) -> bool {
+    let info = node
+        .port(0)
+        .filter(|_| node.is_switch())
+        .and_then(|port| port.info);
+    info.is_some_and(|info| info.capability_mask.get() & PortInfoRecord::EXTENDED_SPEEDS != 0)
+}
+
+/// MLIDs of a block.
+const MLIDS: u16 = 32;
+/// Blocks that a modifier can name.
+const MOST_BLOCKS: u16 = 0x200;
+/// Ports of a mask.
+const PORTS: u8 = 16;
