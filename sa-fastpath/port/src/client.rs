@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use sa_wire::device_management::MGMT_CLASS_DEVICE;
 use sa_wire::mad::MGMT_CLASS_SA;
+use sa_wire::performance::MGMT_CLASS_PERFORMANCE;
 use sa_wire::sa::SaMad;
 use sa_wire::umad::{MAD_SIZE, QP1_QKEY, Slot, UmadHeader};
 use sa_wire::{Lid, Sl};
@@ -277,7 +278,10 @@ fn settle(
 pub(crate) fn answers_something(slot: &Slot, mad_len: usize) -> bool {
     let mad = &SaMad::from_bytes(&slot.mad).mad;
     let ours = mad.is_response() || slot.header.status != 0;
-    let asked = matches!(mad.mgmt_class, MGMT_CLASS_SA | MGMT_CLASS_DEVICE);
+    let asked = matches!(
+        mad.mgmt_class,
+        MGMT_CLASS_SA | MGMT_CLASS_DEVICE | MGMT_CLASS_PERFORMANCE
+    );
     mad_len >= MIN_REQUEST && asked && ours
 }
 

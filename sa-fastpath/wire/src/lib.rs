@@ -9,8 +9,8 @@
 //!
 //! [`records`] has each component of a record once, as data ([`records::Field`]); what compares, prints or asks for records
 //! follows from that. [`request`] builds requests and reads replies. [`roce`] has the flow labels and UDP source
-//! ports of RoCE v2, [`device_management`] the layouts by which I/O units tell of their services, and
-//! [`netlink_ls`] the messages of the kernel's local service, in host byte order.
+//! ports of RoCE v2, [`device_management`] the layouts by which I/O units tell of their services, [`performance`] what ports
+//! count, and [`netlink_ls`] the messages of the kernel's local service, in host byte order.
 //!
 //! ```
 //! use sa_wire::request::path_by_lids;
@@ -38,6 +38,7 @@ pub mod netlink_ls;
 pub mod notice;
 pub mod path_component;
 pub mod path_record;
+pub mod performance;
 pub mod records;
 pub mod request;
 pub mod rmpp;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use sa_wire::Sl;
 use sa_wire::device_management::{DEVICE_CLASS_VERSION, MGMT_CLASS_DEVICE};
+use sa_wire::performance::{MGMT_CLASS_PERFORMANCE, PERFORMANCE_CLASS_VERSION};
 use sa_wire::umad::{MAD_SIZE, Slot, UmadHeader};
 use zerocopy::FromBytes;
 
@@ -44,6 +45,13 @@ impl UmadClient {
     pub fn open_for_devices(device: Option<&str>, port: Option<u8>) -> Result<Self, UmadError> {
         let name = find::find(device, port)?;
         let agent = Agent::open_class(&name, MGMT_CLASS_DEVICE, DEVICE_CLASS_VERSION)?;
+        Ok(Self::over(name, agent))
+    }
+
+    /// The same to ask ports for what they count (performance management, class 0x04).
+    pub fn open_for_counters(device: Option<&str>, port: Option<u8>) -> Result<Self, UmadError> {
+        let name = find::find(device, port)?;
+        let agent = Agent::open_class(&name, MGMT_CLASS_PERFORMANCE, PERFORMANCE_CLASS_VERSION)?;
         Ok(Self::over(name, agent))
     }
 

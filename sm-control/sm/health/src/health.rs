@@ -1,0 +1,337 @@
+//! All of it together: what is seen, asked, counted and judged.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sa_wire::Guid;
+
+use crate::asking::{Ask, Asked, Asking, Options, Visited};
+use crate::counters::{COUNTERS, Counter, Reading};
+use crate::finding::{Finding, Findings, News, Place};
+use crate::kind::{Kind, Severity};
+use crate::link::End;
+use crate::rules::{self, Case};
+use crate::seen::{Device, Port, Seen};
+use crate::watch::{Added, Watch};
+
+/// How the links of a subnet are.
+#[derive(Debug)]
+pub struct Health {
+    asking: Asking,
+    seen: Arc<Seen>,
+    /// Places in [`Seen::devices`].
+    places: BTreeMap<Guid, usize>,
+    watches: BTreeMap<(Guid, u8), Watch>,
+    findings: Findings,
+    /// What all ports have counted since the beginning.
+    totals: [u64; COUNTERS],
+    resets: u64,
+    tidied_at: Duration,
+}
+
+/// What is known now.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// With a link.
+    pub devices: usize,
+    /// Ends of links.
+    pub ports: usize,
+    /// Of these, those that were read at least once.
+    pub read: usize,
+    /// How long ago the port was read that waits for the longest. `None` before the first reading.
+    pub oldest: Option<Duration>,
+    /// Requests and what came of them.
+    pub asked: Asked,
+    /// What all ports have counted since the beginning.
+    pub totals: [u64; COUNTERS],
+    /// Readings that showed that somebody has cleared a counter.
+    pub resets: u64,
+    /// The worst first.
+    pub findings: Vec<Finding>,
+}
+
+/// One port, with all that is known.
+#[derive(Debug, Clone)]
+pub struct PortReport {
+    /// Which.
+    pub place: Place,
+    /// The far end.
+    pub peer: Option<Place>,
+    /// How it runs.
+    pub end: End,
+    /// How long ago it was read, and what it told.
+    pub read: Option<(Duration, Reading)>,
+    /// What was counted in the last hour.
+    pub hour: Vec<(Counter, u64)>,
+}
+
+impl Report {
+    /// Findings that somebody has to mend.
+    pub fn faults(&self) -> usize {
+        let severities = self.findings.iter().map(|finding| finding.kind.severity());
+        severities.filter(|it| *it == Severity::Fault).count()
+    }
+}
+
+impl Health {
+    /// Nothing is seen yet. `transaction` is that before the first request.
+    pub fn new(options: Options, transaction: u32) -> Self {
+        Self {
+            asking: Asking::new(options, transaction),
+            seen: Arc::default(),
+            places: BTreeMap::new(),
+            watches: BTreeMap::new(),
+            findings: Findings::default(),
+            totals: [0; COUNTERS],
+            resets: 0,
+            tidied_at: Duration::ZERO,
+        }
+    }
+
+    /// A sweep has found this.
+    pub fn follow(&mut self, seen: Arc<Seen>, now: Duration) {
+        self.asking.follow(&seen, now);
+        let devices = seen.devices.iter().enumerate();
+        self.places = devices
+            .map(|(place, device)| (device.guid, place))
+            .collect();
+        self.seen = seen;
+        let lost = self.note_links(now);
+        let seen = Arc::clone(&self.seen);
+        for (device, port) in ends(&seen) {
+            rules::link(&seen, device, port, now, &mut self.findings);
+        }
+        for (guid, port) in lost {
+            self.judge(guid, port, None, now);
+        }
+        self.tidy(now);
+    }
+
+    /// Ends what time has ended: findings of links that are not read any more, and ports of which nothing need be kept.
+    fn tidy(&mut self, now: Duration) {
+        self.tidied_at = now;
+        for (_, guid, port) in self.findings.of(Kind::Flapping) {
+            if let Some(port) = port {
+                self.judge(guid, port, None, now);
+            }
+        }
+        self.watches.retain(|_, watch| !watch.is_idle(now));
+        let (watches, places) = (&self.watches, &self.places);
+        self.findings
+            .retain(|(kind, guid, port)| match (kind, port) {
+                (_, None) => places.contains_key(guid),
+                // A link that is down is no slow one; how often it went down stays.
+                (Kind::Flapping, Some(port)) => watches.contains_key(&(*guid, *port)),
+                (_, Some(port)) => watches
+                    .get(&(*guid, *port))
+                    .is_some_and(|watch| watch.is_up),
+            });
+    }
+
+    /// Forgets everything but what was counted: somebody else manages the subnet.
+    pub fn rest(&mut self, now: Duration) {
+        // No link is lost by that.
+        self.watches.clear();
+        self.follow(Arc::default(), now);
+    }
+
+    /// Notes which links are there. Gives those that are not any more.
+    fn note_links(&mut self, now: Duration) -> Vec<(Guid, u8)> {
+        let before = self.watches.iter_mut();
+        let mut were: Vec<(Guid, u8)> = Vec::new();
+        for (key, watch) in before {
+            if core::mem::take(&mut watch.is_up) {
+                were.push(*key);
+            }
+        }
+        for (device, port) in ends(&self.seen) {
+            let key = (device.guid, port.number);
+            self.watches.entry(key).or_default().is_up = true;
+        }
+        were.retain(|key| match self.watches.get_mut(key) {
+            Some(watch) if !watch.is_up => {
+                watch.lose(now);
+                true
+            }
+            _ => false,
+        });
+        were
+    }
+
+    /// The next request, if it is time for one.
+    pub fn send(&mut self, now: Duration) -> Option<Ask> {
+        self.asking.send(now)
+    }
+
+    /// Takes a MAD that came from a LID. What is no answer to a request under way is dropped.
+    pub fn received(&mut self, lid: u16, mad: &[u8], now: Duration) {
+        let visited = self.asking.received(lid, mad, now);
+        self.visited(visited, now);
+    }
+
+    /// A request could not be sent, or came back.
+    pub fn failed(&mut self, transaction: u32, now: Duration) {
+        let visited = self.asking.failed(transaction, now);
+        self.visited(visited, now);
+    }
+
+    /// Gives up what has waited long enough; to be called when [`Self::wakes_at`] is reached.
+    pub fn wake(&mut self, now: Duration) {
+        while let Some(visited) = self.asking.expired(now) {
+            self.visited(visited, now);
+        }
+        if now >= self.tidied_at + TIDIED_EVERY {
+            self.tidy(now);
+        }
+    }
+
+    /// When [`Self::wake`] and then [`Self::send`] have something to do without an answer.
+    pub fn wakes_at(&self) -> Option<Duration> {
+        self.asking.wakes_at()
+    }
+
+    /// What has begun and what is over since the last call.
+    pub fn take_news(&mut self) -> Vec<News> {
+        self.findings.take_news()
+    }
+
+    fn visited(&mut self, visited: Visited, now: Duration) {
+        match visited {
+            Visited::Nothing => {}
+            Visited::Read(guid, port, reading) => {
+                self.findings.clear((Kind::Mute, guid, None));
+                self.read(guid, port, reading, now);
+            }
+            Visited::Mute(guid, failures) => self.mute(guid, failures, now),
+        }
+    }
+
+    fn read(&mut self, guid: Guid, port: u8, reading: Reading, now: Duration) {
+        // A port whose link went while it was asked is nobody's.
+        let Some(watch) = self.watches.get_mut(&(guid, port)) else {
+            return;
+        };
+        let added = watch.read(reading, now);
+        if let Some(added) = &added {
+            self.resets += u64::from(added.is_reset);
+            for (total, by) in self.totals.iter_mut().zip(added.by) {
+                *total = total.saturating_add(by.unwrap_or_default());
+            }
+        }
+        self.judge(guid, port, added.as_ref(), now);
+    }
+
+    /// Judges a port by what it has counted.
+    fn judge(&mut self, guid: Guid, number: u8, added: Option<&Added>, now: Duration) {
+        let Some(watch) = self.watches.get(&(guid, number)) else {
+            return;
+        };
+        let device = self.device(guid);
+        let port = device.and_then(|device| device.port(number));
+        let peer = port.and_then(|port| self.seen.peer(port));
+        let case = Case {
+            place: device.map_or_else(|| unnamed(guid, number), |it| it.place(Some(number))),
+            end: port.map(|port| port.end).unwrap_or_default(),
+            watch,
+            peer: peer.map(|(far, other)| {
+                let watch = self.watches.get(&(far.guid, other.number));
+                (far.place(Some(other.number)), watch)
+            }),
+            now,
+        };
+        match port {
+            Some(_) => rules::counted(&case, added, &mut self.findings),
+            None => rules::flapping(&case, &mut self.findings),
+        }
+    }
+
+    fn mute(&mut self, guid: Guid, failures: u32, now: Duration) {
+        let Some(device) = self.device(guid) else {
+            return;
+        };
+        self.findings.set(Finding {
+            kind: Kind::Mute,
+            place: device.place(None),
+            peer: None,
+            what: format!("{failures} visits in a row did not tell what its ports count"),
+            count: None,
+            peer_count: None,
+            bit_error_rate: None,
+            since: now,
+        });
+    }
+
+    fn device(&self, guid: Guid) -> Option<&Device> {
+        self.seen.devices.get(*self.places.get(&guid)?)
+    }
+
+    /// All that is known, but what single ports tell.
+    pub fn report(&self, now: Duration) -> Report {
+        let read = self.watches.values().filter_map(Watch::last);
+        let times = read.map(|(at, _)| now.saturating_sub(*at));
+        let (read, oldest) = times.fold((0, None), |(read, oldest), age| {
+            (read + 1, oldest.max(Some(age)))
+        });
+        Report {
+            devices: self.seen.devices.len(),
+            ports: self.asking.ports(),
+            read,
+            oldest,
+            asked: self.asking.counts(),
+            totals: self.totals,
+            resets: self.resets,
+            findings: self.findings.sorted(),
+        }
+    }
+
+    /// The ports of the devices with this NodeDescription, or this node GUID in hexadecimal digits.
+    pub fn ports_of(&self, name: &str, now: Duration) -> Vec<PortReport> {
+        let guid = name
+            .strip_prefix("0x")
+            .and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        let is_it = |device: &&Device| &*device.name == name || guid == Some(device.guid.get());
+        let devices = self.seen.devices.iter().filter(is_it);
+        let ports = devices.flat_map(|device| device.ports.iter().map(move |port| (device, port)));
+        ports
+            .map(|(device, port)| self.port(device, port, now))
+            .collect()
+    }
+
+    fn port(&self, device: &Device, port: &Port, now: Duration) -> PortReport {
+        let watch = self.watches.get(&(device.guid, port.number));
+        let read = watch.and_then(Watch::last);
+        let errors = Counter::ALL
+            .into_iter()
+            .filter(|counter| *counter < Counter::XmitData);
+        let sum = |counter| (counter, watch.map_or(0, |watch| watch.sum(counter, now)));
+        PortReport {
+            place: device.place(Some(port.number)),
+            peer: self
+                .seen
+                .peer(port)
+                .map(|(far, other)| far.place(Some(other.number))),
+            end: port.end,
+            read: read.map(|(at, reading)| (now.saturating_sub(*at), *reading)),
+            hour: errors.map(sum).filter(|(_, sum)| *sum > 0).collect(),
+        }
+    }
+}
+
+/// What ends by itself ends within this time.
+const TIDIED_EVERY: Duration = Duration::from_secs(60);
+
+/// All ends of links.
+fn ends(seen: &Seen) -> impl Iterator<Item = (&Device, &Port)> {
+    let devices = seen.devices.iter();
+    devices.flat_map(|device| device.ports.iter().map(move |port| (device, port)))
+}
+
+/// A port of a device that is away.
+fn unnamed(guid: Guid, port: u8) -> Place {
+    Place {
+        guid,
+        port: Some(port),
+        name: "".into(),
+    }
+}

@@ -1,0 +1,119 @@
+//! What a sweep found of links: what there is to look at.
+
+use std::sync::Arc;
+
+use sa_fabric::PortRef;
+use sa_sm::model::{Node, PortState, Subnet};
+use sa_wire::Guid;
+
+use crate::finding::Place;
+use crate::link::End;
+
+/// Devices and their links, as of one sweep. Memory: some 60 bytes a link's end.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    /// With at least one link each, in the order in which they were found.
+    pub devices: Vec<Device>,
+}
+
+/// A node.
+#[derive(Debug, Clone)]
+pub struct Device {
+    /// Of the node.
+    pub guid: Guid,
+    /// NodeDescription.
+    pub name: Arc<str>,
+    /// Those with a link, by number.
+    pub ports: Vec<Port>,
+}
+
+/// A port with a link.
+#[derive(Debug, Clone, Copy)]
+pub struct Port {
+    /// Of the node.
+    pub number: u8,
+    /// Where it is asked: of a switch the LID of port 0; 0 where it has none yet.
+    pub lid: u16,
+    /// How it runs.
+    pub end: End,
+    /// The far end: the place of the device in the list, and its port. None where that did not answer.
+    pub peer: Option<(usize, u8)>,
+}
+
+impl Seen {
+    /// The links of a subnet.
+    pub fn of(subnet: &Subnet) -> Self {
+        // By place, as nodes without a link are left out.
+        let mut places: Vec<Option<usize>> = vec![None; subnet.nodes().len()];
+        let mut devices = Vec::new();
+        for (at, node) in subnet.places() {
+            let ports = ports(node, subnet, at);
+            if ports.is_empty() {
+                continue;
+            }
+            if let Some(place) = places.get_mut(at.get()) {
+                *place = Some(devices.len());
+            }
+            devices.push(Device {
+                guid: node.guid(),
+                name: node.description().into(),
+                ports,
+            });
+        }
+        for port in devices.iter_mut().flat_map(|device| &mut device.ports) {
+            let device = |(node, number): (usize, u8)| Some(((*places.get(node)?)?, number));
+            port.peer = port.peer.and_then(device);
+        }
+        Self { devices }
+    }
+
+    /// The far end of a port.
+    pub fn peer(&self, port: &Port) -> Option<(&Device, &Port)> {
+        let (device, number) = port.peer?;
+        let device = self.devices.get(device)?;
+        Some((device, device.port(number)?))
+    }
+}
+
+impl Device {
+    /// `None` for one that has no link.
+    pub fn port(&self, number: u8) -> Option<&Port> {
+        let at = self.ports.binary_search_by_key(&number, |port| port.number);
+        self.ports.get(at.ok()?)
+    }
+
+    /// For a person.
+    pub fn place(&self, port: Option<u8>) -> Place {
+        Place {
+            guid: self.guid,
+            port,
+            name: Arc::clone(&self.name),
+        }
+    }
+}
+
+/// The ports of a node that have a link. Peers are by node.
+fn ports(node: &Node, subnet: &Subnet, at: sa_fabric::NodeIx) -> Vec<Port> {
+    let lid = |number: u8| {
+        let end = node.port(node.end_port(number));
+        let info = end.and_then(|port| port.info);
+        info.map_or(0, |info| info.base_lid.get())
+    };
+    let linked = node.ports().filter(|(number, port)| {
+        // Port 0 is inside of the switch.
+        *number != 0 && port.state() > Some(PortState::Down)
+    });
+    let found = linked.filter_map(|(number, port)| {
+        let peer = subnet.peer(PortRef {
+            node: at,
+            port: number,
+        });
+        Some(Port {
+            number,
+            lid: lid(number),
+            end: End::of(port.info.as_ref()?),
+            peer: peer.map(|peer| (peer.node.get(), peer.port)),
+        })
+    });
+    found.collect()
+}

@@ -1,0 +1,100 @@
+//! One port's end of a link over time.
+
+use std::time::Duration;
+
+use crate::counters::{COUNTERS, Counter, ERRORS, Reading};
+use crate::hour::{self, Hour};
+
+/// What is kept of a port. Memory: some 200 bytes, 320 more for one that has counted an error within the hour.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Watch {
+    /// The first reading.
+    first: Option<Duration>,
+    last: Option<(Duration, Reading)>,
+    hour: Option<Box<Hour>>,
+    /// The last sweep found the link.
+    pub(crate) is_up: bool,
+}
+
+/// What a reading has added.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Added {
+    /// Since the reading before.
+    pub(crate) time: Duration,
+    /// By counter; none where that is not known.
+    pub(crate) by: [Option<u64>; COUNTERS],
+    /// Somebody has cleared a counter.
+    pub(crate) is_reset: bool,
+}
+
+impl Watch {
+    /// Takes a reading in. `None` for the first one: what was there before is nobody's.
+    pub(crate) fn read(&mut self, reading: Reading, now: Duration) -> Option<Added> {
+        self.first.get_or_insert(now);
+        let (then, before) = self.last.replace((now, reading))?;
+        let mut added = Added {
+            time: now.saturating_sub(then),
+            by: [None; COUNTERS],
+            is_reset: false,
+        };
+        for (counter, by) in Counter::ALL.into_iter().zip(&mut added.by) {
+            let grown = reading.since(&before, counter);
+            added.is_reset |= grown.is_some_and(|grown| grown.is_reset);
+            *by = grown.map(|grown| grown.by);
+        }
+        for (slot, by) in added.by.iter().take(ERRORS).enumerate() {
+            self.count(slot, by.unwrap_or_default(), now);
+        }
+        self.tidy(now);
+        Some(added)
+    }
+
+    /// A sweep did not find the link any more.
+    pub(crate) fn lose(&mut self, now: Duration) {
+        self.count(hour::LOST, 1, now);
+    }
+
+    /// How often in the last hour.
+    pub(crate) fn sum(&self, counter: Counter, now: Duration) -> u64 {
+        self.slot(counter as usize, now)
+    }
+
+    /// How often the link went down in the last hour: as the port says, or as sweeps saw, whoever saw more.
+    pub(crate) fn downs(&self, now: Duration) -> u64 {
+        let seen = self.slot(hour::LOST, now);
+        seen.max(self.sum(Counter::LinkDowned, now))
+    }
+
+    /// Which time sums are of.
+    pub(crate) fn covered(&self, now: Duration) -> Duration {
+        self.first
+            .map_or(Duration::ZERO, |first| hour::covered(first, now))
+    }
+
+    /// The last reading, and when it was made.
+    pub(crate) const fn last(&self) -> Option<&(Duration, Reading)> {
+        self.last.as_ref()
+    }
+
+    /// True where nothing of it need be kept.
+    pub(crate) fn is_idle(&self, now: Duration) -> bool {
+        !self.is_up && self.hour.as_ref().is_none_or(|hour| hour.is_empty(now))
+    }
+
+    fn slot(&self, slot: usize, now: Duration) -> u64 {
+        self.hour.as_ref().map_or(0, |hour| hour.sum(slot, now))
+    }
+
+    fn count(&mut self, slot: usize, by: u64, now: Duration) {
+        if by > 0 {
+            self.hour.get_or_insert_default().add(slot, by, now);
+        }
+    }
+
+    /// Most ports count no error for days.
+    fn tidy(&mut self, now: Duration) {
+        if self.hour.as_ref().is_some_and(|hour| hour.is_empty(now)) {
+            self.hour = None;
+        }
+    }
+}
