@@ -21,6 +21,7 @@
 
 mod beside;
 mod document;
+mod health;
 mod inputs;
 mod live;
 mod local_service;
@@ -44,6 +45,7 @@ use document::{At, Document};
 use sa_fabric::intake::{self, Kind, SizeLimits};
 
 pub use beside::OpenSmSection;
+pub use health::{ClearRule, HealthSection};
 pub use live::{FabricSaSection, SourceContradiction};
 pub use local_service::{LocalContradiction, LocalServiceSection, PathsFrom};
 pub use operating::{ControlSection, HttpSection, LogFormat, LogSection, ShadowContradiction};
@@ -77,6 +79,9 @@ pub struct Config {
     /// Options of the Subnet Manager.
     #[serde(default)]
     pub sm: SmSection,
+    /// How ports are asked for what they count.
+    #[serde(default)]
+    pub health: HealthSection,
     /// Where requests come from.
     #[serde(default, rename = "port")]
     pub ports: Vec<PortSection>,

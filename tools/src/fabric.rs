@@ -1,4 +1,4 @@
-//! `sapphire fabric`: fabric files to order.
+//! `sapphire fabric`: fabric files to order, and how the running one is.
 //!
 //! A fabric of any size for whoever tries something out, with the damage that is wanted: each
 //! switch or link that is left out is simply not written. The files are those that ibsim and OpenSM
@@ -32,6 +32,7 @@ use sa_fabric::outlet::{Folder, Readers};
 use sa_fabric::{display, formats};
 use serde::Serialize;
 
+use crate::control;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
 use crate::json::Pairs;
@@ -52,6 +53,8 @@ pub(crate) enum Fabric {
     HyperX(shapes::HyperX),
     /// Write a random regular fabric as DIR/net: switches S0
     Random(shapes::Random),
+    /// Say how the links are: those that are slow, lose packets or themselves, as sapphired knows
+    Health(control::health::Health),
     /// Write the fabric of a running SA as OpenSM's dump files, for all verbs that take a fabric
     Read(read::Read),
 }
@@ -139,6 +142,7 @@ pub(crate) fn run(verb: &Fabric) -> Outcome {
         Fabric::DragonflyPlus(verb) => shapes::write_dragonfly_plus(verb),
         Fabric::HyperX(verb) => shapes::write_hyperx(verb),
         Fabric::Random(verb) => shapes::write_random(verb),
+        Fabric::Health(verb) => control::health::run(verb),
         Fabric::Read(verb) => read::run(verb),
     }
 }

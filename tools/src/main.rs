@@ -86,7 +86,7 @@ struct Arguments {
 enum Verb {
     /// Route an 8x8x8 torus, serve it from a pinned worker and load it, all in memory
     Demo(demo::Demo),
-    /// Make fabric files, or read them from a running SA
+    /// Make fabric files, read them from a running SA, or say how its links are
     #[command(subcommand)]
     Fabric(fabric::Fabric),
     /// Route a fabric and write the tables in OpenSM's formats

@@ -59,7 +59,7 @@ const LIDS: RangeInclusive<i128> = 1..=49_151;
 /// All of them. What follows OpenSM or the kernel is as there; the rest is what a start can
 /// allocate and what a wait can mean. A key that takes a number and is not in here fails a test of
 /// the manual.
-pub const RANGES: [Range; 80] = [
+pub const RANGES: [Range; 82] = [
     range("fabric", "lmc", 0..=7, ", an LMC"),
     range("fabric.sa", "port", 1..=254, ", a port of the device"),
     range("fabric.sa", "sa_lid", LIDS, ", the LID of a port"),
@@ -105,6 +105,8 @@ pub const RANGES: [Range; 80] = [
     range("sm", "qos_swe_high_limit", 0..=255, ""),
     range("sm", "qos_rtr_max_vls", 0..=15, " VLs"),
     range("sm", "qos_rtr_high_limit", 0..=255, ""),
+    range("health", "period_s", 0..=86_400, " s"),
+    range("health", "requests_per_second", 1..=1_000_000, " requests"),
     range("port", "port", 1..=254, ", a port of the device"),
     range("port", "slots", 2..=65_536, " slots"),
     range("port", "clients", 1..=1024, " clients"),

@@ -21,6 +21,7 @@
 //! ```
 
 mod agreement;
+mod health;
 mod local_service;
 mod opensm;
 mod operators;

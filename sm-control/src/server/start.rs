@@ -32,6 +32,7 @@ use sm_port::OverRelay;
 use tracing::warn;
 
 use super::agreement::{self, Doubts};
+use super::health::{self, Observed};
 use super::opensm::{self, Beside, Gate};
 use super::operators::admin;
 use super::operators::port_history::PortHistory;
@@ -123,10 +124,13 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         what: "start the thread of the state directory",
         source,
     })?;
-    let teller = teller(config, &shared, ports.smps.take());
+    let observed = Arc::new(Observed::new(config.health));
+    let teller = teller(config, (&shared, &observed), ports.smps.take());
     if let Teller::Sweep(manager) = &teller {
         status.manages(manager.sweeps());
+        status.observes(Arc::clone(&observed));
     }
+    let health = health::start(config, reader(&publisher)?, &observed, &shared.stop)?;
     let (admin, commands) = admin::start(config, &status)?;
     let shadow = shadow::start(config, reader(&publisher)?, &shared.state, &status)?;
     let origin = InService {
@@ -164,6 +168,7 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         local,
         status,
         admin,
+        health,
         shadow,
         watchdog,
         long_load: LongLoad::default(),
@@ -342,12 +347,12 @@ fn database(config: &Config) -> Result<Option<SaDatabase>, JournalError> {
 /// Who tells the fabric. Nothing is asked yet.
 fn teller(
     config: &Config,
-    shared: &Shared,
+    (shared, observed): (&Shared, &Arc<Observed>),
     smps: Option<OverRelay>,
 ) -> Teller<SaReader, Box<Manager>> {
     if let Some(manager) = Manager::of(config, (&shared.stop, &shared.groups, &shared.traps), smps)
     {
-        return Teller::Sweep(Box::new(manager));
+        return Teller::Sweep(Box::new(manager.watched_by(observed)));
     }
     live_source(config, shared.beside.as_deref()).map_or(Teller::Nobody, Teller::Sa)
 }

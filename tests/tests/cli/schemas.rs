@@ -47,6 +47,7 @@ fn own_name(verb: &Verb) -> String {
     let name = verb.name().replace(' ', "-");
     match name.as_str() {
         "status" | "reload" | "rollback" => format!("sapphired.{name}"),
+        "fabric-health" => "sapphired.health".to_owned(),
         "snapshot-info" | "snapshot-verify" => "sapphire.snapshot".to_owned(),
         "policy-explain" => "sapphire.explain".to_owned(),
         "query-pr" | "query-mpr" => "sapphire.query-path".to_owned(),
@@ -74,6 +75,8 @@ fn every_verb_with_json_prints_what_its_schema_says() -> Result<()> {
             // A policy without faults has no findings.
             "policy lint" => names.is_empty() || names.contains(&own),
             // There is nothing to go back to; one that is done is judged in `daemon operate`.
+            // The daemon here is no Subnet Manager; one that is answers in `daemon health`.
+            "fabric health" => names.contains("sapphire.refused/1"),
             "rollback" => names.contains("sapphire.refused/1"),
             _ => names.contains(&own),
         };

@@ -87,7 +87,7 @@ fn examples_show_every_key() -> Result<()> {
             }
             sections += 1;
         }
-        ensure!(sections == 14, "{name}: {sections} sections");
+        ensure!(sections == 15, "{name}: {sections} sections");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `sapphire status`, `reload`, `rollback`: what is asked and ordered on a daemon's control socket.
+//! `sapphire status`, `reload`, `rollback`, `fabric health`: what is asked and ordered on a daemon's control socket.
 //!
 //! One line goes each way over a Unix socket (`[control] path`, which file rights guard), and the
 //! connection is over:
@@ -34,6 +34,7 @@
 //! {"schema":"sapphire.refused/1","ok":false,"code":"..","error":{"message":"..","exit_code":1,..}}
 //! ```
 
+pub(crate) mod health;
 mod show;
 
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -69,6 +70,9 @@ pub(crate) struct Control {
 #[derive(Debug, Serialize)]
 struct Request<'a> {
     verb: &'a str,
+    /// Of `health`: whose ports are to be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<&'a str>,
 }
 
 /// A daemon's refusal for programs, with what is wrong as every verb has it.
@@ -139,6 +143,17 @@ fn order(verb: &Control, word: &'static str) -> Outcome<Value> {
     }
 }
 
+/// A question with a node, answered at once. Errors: nobody answers.
+fn conversation(verb: &Control, word: &str, node: Option<&str>) -> Outcome<Value> {
+    let patience = verb.timeout.map_or(ALIVE, Duration::from_secs);
+    let request = Request { verb: word, node };
+    let line = serde_json::to_string(&request).map_err(Failure::failed)?;
+    match send(&verb.control, line, patience).recv_timeout(patience) {
+        Ok(line) => parsed(&verb.control, line),
+        Err(_) => Err(too_slow(&verb.control, patience)),
+    }
+}
+
 /// Shows the answer. Errors: the daemon did not do it.
 /// `text` is not called for a refusal, so it may take for granted what a success holds.
 fn said(verb: &Control, answer: Value, text: fn(&Value) -> String) -> Outcome {
@@ -149,6 +164,11 @@ fn said(verb: &Control, answer: Value, text: fn(&Value) -> String) -> Outcome {
         out!("{}", text(&answer));
         return Ok(());
     }
+    Err(failure_of(verb, &answer)?)
+}
+
+/// A refusal as a failure, told to programs. Errors: what is printed cannot be.
+fn failure_of(verb: &Control, answer: &Value) -> Outcome<Failure> {
     // What is not ours may say anything, or nothing.
     let error = answer.get("error").and_then(Value::as_str);
     let failure = Failure::failed(error.unwrap_or("no reason given").to_owned());
@@ -157,7 +177,7 @@ fn said(verb: &Control, answer: Value, text: fn(&Value) -> String) -> Outcome {
         let code = code.map(str::to_owned);
         json::print_with(&Refused { ok: false, code }, Some(&failure))?;
     }
-    Err(failure)
+    Ok(failure)
 }
 
 /// The answer of the daemon at `path`. Errors: there is none.
@@ -174,9 +194,17 @@ pub(crate) fn ask(path: &Path, verb: &'static str, patience: Duration) -> Outcom
 /// A socket whose daemon is stopped takes connections until its queue is full, and then `connect`
 /// waits for ever. The thread ends with the process, at the latest.
 fn begin(path: &Path, verb: &'static str, patience: Duration) -> Receiver<io::Result<String>> {
+    let request = Request { verb, node: None };
+    // A word in an object always can be written.
+    let line = serde_json::to_string(&request).unwrap_or_default();
+    send(path, line, patience)
+}
+
+/// The same with the whole request. Shape: a line without its end.
+fn send(path: &Path, line: String, patience: Duration) -> Receiver<io::Result<String>> {
     let (sender, answer) = mpsc::channel();
     let path = path.to_owned();
-    std::thread::spawn(move || sender.send(exchange(&path, verb, patience)));
+    std::thread::spawn(move || sender.send(exchange(&path, &line, patience)));
     answer
 }
 
@@ -206,11 +234,10 @@ fn too_slow(path: &Path, patience: Duration) -> Failure {
 
 /// The whole conversation, on a thread of its own. Errors: those of the socket; an answer of no
 /// bytes.
-fn exchange(path: &Path, verb: &str, patience: Duration) -> io::Result<String> {
+fn exchange(path: &Path, request: &str, patience: Duration) -> io::Result<String> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(patience))?;
     stream.set_write_timeout(Some(patience))?;
-    let request = serde_json::to_string(&Request { verb })?;
     stream.write_all(format!("{request}\n").as_bytes())?;
     let mut line = String::new();
     // A line without end is cut off there, and is no JSON then.

@@ -282,7 +282,7 @@ fn of_port(port: &Value) -> String {
 }
 
 /// Empty for what is missing or no object, in the order of the document.
-fn object(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
+pub(super) fn object(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
     value
         .and_then(Value::as_object)
         .into_iter()
@@ -290,12 +290,12 @@ fn object(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
 }
 
 /// None also for what is there and no whole number.
-fn number(value: &Value, name: &str) -> Option<u64> {
+pub(super) fn number(value: &Value, name: &str) -> Option<u64> {
     value.get(name).and_then(Value::as_u64)
 }
 
 /// A question mark for what an older daemon does not say.
-fn text_of(value: Option<&Value>) -> String {
+pub(super) fn text_of(value: Option<&Value>) -> String {
     match value {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Null) | None => "?".to_owned(),
@@ -305,7 +305,7 @@ fn text_of(value: Option<&Value>) -> String {
 
 /// Seconds for people.
 /// The two largest units: of a daemon that is up for days nobody wants seconds.
-fn age(value: Option<&Value>) -> String {
+pub(super) fn age(value: Option<&Value>) -> String {
     let Some(seconds) = value.and_then(Value::as_u64) else {
         return "?".to_owned();
     };

@@ -12,6 +12,8 @@ use crate::link::End;
 /// Devices and their links, as of one sweep. Memory: some 60 bytes a link's end.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
+    /// Of the port by which this SM sends; 0 before it has one.
+    pub own_lid: u16,
     /// With at least one link each, in the order in which they were found.
     pub devices: Vec<Device>,
 }
@@ -64,7 +66,11 @@ impl Seen {
             let device = |(node, number): (usize, u8)| Some(((*places.get(node)?)?, number));
             port.peer = port.peer.and_then(device);
         }
-        Self { devices }
+        let own = subnet.sm().and_then(|at| subnet.port(at)?.info);
+        Self {
+            own_lid: own.map_or(0, |info| info.base_lid.get()),
+            devices,
+        }
     }
 
     /// The far end of a port.

@@ -7,6 +7,8 @@
 //!
 //!  what others ask: serve <──> SmpPort ─┬─ OverUmad::serving
 //!                                       └─ OverRelay      what comes to the SA's client of ibsim
+//!
+//!  what ports count: CounterPort         queue pair 1 of them, apart from all of that
 //! ```
 //!
 //! A port moves SMPs and decides nothing. What it had to drop or could not send is counted ([`Hidden`]), and the sweep asks
@@ -42,6 +44,7 @@
 
 mod answering;
 mod asking;
+mod counters;
 mod ibsim;
 mod port;
 mod relayed;
@@ -52,6 +55,7 @@ mod watch;
 
 pub use self::answering::serve;
 pub use self::asking::ask;
+pub use self::counters::{Came, CounterPort};
 pub use self::ibsim::OverIbsim;
 pub use self::port::{Hidden, Packet, SmpPort};
 pub use self::relayed::OverRelay;

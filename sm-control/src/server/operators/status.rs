@@ -25,6 +25,7 @@ use super::counts::{Counts, Event};
 use super::port_history::{PortHistory, PortSummary};
 use super::sweeps::Sweeps;
 use crate::config::{Config, PortSection, Role};
+use crate::server::health::Observed;
 
 /// What operators see of the daemon.
 #[derive(Debug)]
@@ -49,6 +50,7 @@ pub(in crate::server) struct Status {
     load_since: AtomicU64,
     local: OnceLock<Local>,
     sweeps: OnceLock<Arc<Sweeps>>,
+    observed: OnceLock<Arc<Observed>>,
 }
 
 /// The local service's.
@@ -217,6 +219,7 @@ impl Status {
             load_since: AtomicU64::new(0),
             local: OnceLock::new(),
             sweeps: OnceLock::new(),
+            observed: OnceLock::new(),
         })
     }
 
@@ -316,6 +319,16 @@ impl Status {
     /// What its sweeps are at; none where another SM has the subnet.
     pub(in crate::server) fn sweeps(&self) -> Option<&Sweeps> {
         self.sweeps.get().map(Arc::as_ref)
+    }
+
+    /// The links of the subnet are looked after here.
+    pub(in crate::server) fn observes(&self, observed: Arc<Observed>) {
+        let _ = self.observed.set(observed);
+    }
+
+    /// How they are; none where another SM has the subnet.
+    pub(in crate::server) fn observed(&self) -> Option<&Observed> {
+        self.observed.get().map(Arc::as_ref)
     }
 
     /// What may be rolled back.

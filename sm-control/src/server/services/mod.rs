@@ -26,6 +26,7 @@ use tracing::{error, warn};
 
 use super::ServerError;
 use super::agreement::Doubts;
+use super::health::HealthWatch;
 use super::local_service::LocalService;
 use super::opensm::{Beside, Gate};
 use super::shadow::Shadow;
@@ -66,6 +67,8 @@ pub(super) struct Services {
     pub(super) status: Arc<Status>,
     /// Where it is served.
     pub(super) admin: Admin,
+    /// What looks after links, where this process is the Subnet Manager.
+    pub(super) health: Option<HealthWatch>,
     /// What compares, in that role.
     pub(super) shadow: Option<Shadow>,
     /// Whether what is in service is what the SM answers.
@@ -139,6 +142,7 @@ impl Services {
         let leaving = std::thread::Builder::new().name("sa-leave".into());
         let leaving = leaving.spawn(move || drop(local));
         let threads = self.workers.drain(..).chain(self.slow_lane.take());
+        let threads = threads.chain(self.health.take().map(HealthWatch::into_thread));
         join_within(LAST_TURNS, threads.chain(leaving.ok()));
         if let Some(beside) = &self.beside {
             beside.hang_up();

@@ -80,6 +80,7 @@ use self::way::Way;
 pub(super) use self::traps::Traps;
 pub(super) use self::way::with_its_port;
 use crate::config::Config;
+use crate::server::health::Observed;
 use crate::server::operators::sweeps::Sweeps;
 use crate::server::state::SetByClients;
 
@@ -116,6 +117,8 @@ pub(in crate::server) struct Manager {
     auditing: Auditing,
     /// For those who ask: what switches hold by now.
     multicast: Arc<MulticastTables>,
+    /// Who looks after the links that sweeps find.
+    observed: Option<Arc<Observed>>,
 }
 
 impl Manager {
@@ -154,6 +157,7 @@ impl Manager {
             traps: Arc::clone(traps),
             auditing: Auditing::new(config.sm.audit_interval),
             multicast: Arc::default(),
+            observed: None,
         })
     }
 
@@ -169,6 +173,14 @@ impl Manager {
             return;
         }
         self.identity.becomes(SmState::Discovering);
+    }
+
+    /// The same, whose sweeps are told to who looks after links.
+    pub(in crate::server) fn watched_by(self, observed: &Arc<Observed>) -> Self {
+        Self {
+            observed: Some(Arc::clone(observed)),
+            ..self
+        }
     }
 
     /// What operators are told of its sweeps.
@@ -268,6 +280,13 @@ impl Manager {
         }
         self.planner = Some(planner);
         let progress = swept?;
+        if let Some(observed) = &self.observed {
+            match (&yields, is_skipped) {
+                (Some(_), _) => observed.rest(),
+                (None, true) => observed.looked(),
+                (None, false) => observed.swept(&self.swept.subnet),
+            }
+        }
         if let Some(standby) = yields {
             return Err(self.yields(standby));
         }

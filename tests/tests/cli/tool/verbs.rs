@@ -95,10 +95,11 @@ const ARGUMENTS: [(&str, &str); 54] = [
 ];
 
 /// Verbs that speak to the daemon's control socket, or about the command line itself.
-const OTHERS: [(&str, &str); 5] = [
+const OTHERS: [(&str, &str); 6] = [
     ("status", "--control control"),
     ("reload", "--control control"),
     ("rollback", "--control control"),
+    ("fabric health", "--control control"),
     ("completions", "bash"),
     ("man", "-o man"),
 ];

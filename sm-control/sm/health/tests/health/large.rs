@@ -48,7 +48,10 @@ fn tree(k: usize) -> Seen {
         let ports = vec![port(host + at, 0, (at / half, at % half))];
         devices.push(device(1 + (host + at) as u64, &name(at), ports));
     }
-    Seen { devices }
+    Seen {
+        own_lid: 1,
+        devices,
+    }
 }
 
 #[test]

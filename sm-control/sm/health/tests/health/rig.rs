@@ -44,6 +44,7 @@ pub(crate) fn star(hosts: u8) -> Seen {
         device(0x10 + u64::from(number), &format!("H{number}"), vec![port])
     });
     Seen {
+        own_lid: 2,
         devices: core::iter::once(switch).chain(hosts).collect(),
     }
 }

@@ -20,6 +20,7 @@ use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+use super::health_report::HealthReport;
 use super::status_report::StatusReport;
 use super::{Answer, Command, Context, Order, Peer, Refusal, in_json};
 use crate::server::operators::counts::Event;
@@ -36,6 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[serde(deny_unknown_fields)]
 struct Request {
     verb: Verb,
+    /// Of `health`: the node whose ports are told.
+    node: Option<String>,
 }
 
 /// What can be asked.
@@ -43,6 +46,7 @@ struct Request {
 #[serde(rename_all = "lowercase")]
 enum Verb {
     Status,
+    Health,
     Reload,
     Rollback,
 }
@@ -51,7 +55,7 @@ impl Verb {
     /// What the main thread has to do for it; none: nothing.
     const fn order(self) -> Option<Order> {
         match self {
-            Self::Status => None,
+            Self::Status | Self::Health => None,
             Self::Reload => Some(Order::Reload),
             Self::Rollback => Some(Order::Rollback),
         }
@@ -76,7 +80,7 @@ pub(super) async fn serve(stream: UnixStream, peer: Peer, context: Arc<Context>)
         let request = parse(&line);
         let is_sane = request.is_ok();
         let answer = match request {
-            Ok(verb) => answer(verb, peer, &context).await,
+            Ok(request) => answer(&request, peer, &context).await,
             Err(refusal) => Err(refusal),
         };
         // Before the reply: who has read it finds it counted.
@@ -92,7 +96,7 @@ pub(super) async fn serve(stream: UnixStream, peer: Peer, context: Arc<Context>)
 }
 
 /// Reads a line with its end. Errors: it is no request, and what one would be.
-fn parse(line: &[u8]) -> Result<Verb, Refusal> {
+fn parse(line: &[u8]) -> Result<Request, Refusal> {
     let Some(line) = line.strip_suffix(b"\n") else {
         let words = match line.len() > LONGEST {
             true => format!("the request has more than {LONGEST} bytes"),
@@ -101,16 +105,19 @@ fn parse(line: &[u8]) -> Result<Verb, Refusal> {
         return Err(Refusal::new("bad-request", words));
     };
     let request: Request = serde_json::from_slice(line).map_err(|error| {
-        let expected = r#"expected {"verb": "status"}, "reload" or "rollback""#;
+        let expected = r#"expected {"verb": "status"}, "health", "reload" or "rollback""#;
         Refusal::new("bad-request", format!("{error}; {expected}"))
     })?;
-    Ok(request.verb)
+    if request.node.is_some() && request.verb != Verb::Health {
+        return Err(Refusal::new("bad-request", "only health takes a node"));
+    }
+    Ok(request)
 }
 
 /// Does what was asked. Errors: a refusal, for this user or at this moment.
-async fn answer(verb: Verb, peer: Peer, context: &Context) -> Result<Answer, Refusal> {
-    let Some(order) = verb.order() else {
-        return Ok(Answer::Status(Box::new(StatusReport::new(&context.status))));
+async fn answer(request: &Request, peer: Peer, context: &Context) -> Result<Answer, Refusal> {
+    let Some(order) = request.verb.order() else {
+        return told(request, context);
     };
     // By the user that the kernel told at the beginning: a request cannot say who it is from.
     if !peer.may_command {
@@ -137,6 +144,23 @@ async fn answer(verb: Verb, peer: Peer, context: &Context) -> Result<Answer, Ref
     answer.await.unwrap_or_else(|_| ended())
 }
 
+/// What is known already. Errors: this daemon does not know it.
+fn told(request: &Request, context: &Context) -> Result<Answer, Refusal> {
+    let status = &context.status;
+    match request.verb {
+        Verb::Health => {
+            let observed = status.observed().ok_or_else(|| {
+                Refusal::failed("this sapphired is not the Subnet Manager (source = \"sweep\"), so it knows nothing of links")
+            })?;
+            let report = HealthReport::new(observed, request.node.as_deref());
+            Ok(Answer::Health(Box::new(report)))
+        }
+        Verb::Status | Verb::Reload | Verb::Rollback => {
+            Ok(Answer::Status(Box::new(StatusReport::new(status))))
+        }
+    }
+}
+
 impl Context {
     /// Counts a request as done or refused.
     fn count(&self, is_done: bool) {
@@ -153,13 +177,20 @@ mod tests {
 
     #[test]
     fn only_known_verbs_are_requests() {
-        let verb = |text: &str| parse(text.as_bytes()).map_err(|refusal| refusal.words);
+        let verb = |text: &str| {
+            let parsed = parse(text.as_bytes());
+            parsed.map(|it| it.verb).map_err(|refusal| refusal.words)
+        };
         assert_eq!(verb("{\"verb\":\"status\"}\n"), Ok(Verb::Status));
         assert_eq!(verb("{\"verb\":\"rollback\"}\r\n"), Ok(Verb::Rollback));
         for (text, said) in [
             ("\n", "EOF"),
             ("{\"verb\":\"stop\"}\n", "unknown variant `stop`"),
             ("{\"verb\":\"status\",\"x\":1}\n", "unknown field `x`"),
+            (
+                "{\"verb\":\"status\",\"node\":\"x\"}\n",
+                "only health takes",
+            ),
             ("[]\n", "invalid"),
             ("{\"verb\":\"status\"}", "no end of line"),
             (&"x".repeat(LONGEST + 1), "more than 4096 bytes"),

@@ -14,6 +14,7 @@
 //! `error` is for people and may change.
 
 mod connection;
+mod health_report;
 mod socket;
 mod status_report;
 
@@ -30,6 +31,7 @@ use tracing::warn;
 
 use super::admin::{Connections, rest};
 use super::status::Status;
+use health_report::HealthReport;
 pub(in crate::server) use socket::Socket;
 use status_report::StatusReport;
 
@@ -74,6 +76,8 @@ impl fmt::Display for Order {
 pub(in crate::server) enum Answer {
     /// To `status`.
     Status(Box<StatusReport>),
+    /// To `health`.
+    Health(Box<HealthReport>),
     /// To `rollback`.
     RolledBack {
         /// In service now.
@@ -97,6 +101,7 @@ impl Answer {
     const fn schema(&self) -> Option<&'static str> {
         match self {
             Self::Status(_) => None,
+            Self::Health(_) => Some(health_report::SCHEMA),
             Self::RolledBack { .. } => Some("sapphired.rollback/1"),
             Self::Reloaded { .. } => Some("sapphired.reload/1"),
         }

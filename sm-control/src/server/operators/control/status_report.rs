@@ -23,6 +23,7 @@ use sa_local::agent::{Counted, Reason};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use crate::server::health::Observed;
 use crate::server::operators::counts::{Counts, Event};
 use crate::server::operators::status::{self, PortRow, Status};
 use crate::server::operators::sweeps::Sweeps;
@@ -201,7 +202,7 @@ struct Port {
 
 /// An object whose fields are data, in this order: reasons and counters have names that a struct
 /// could not keep up with.
-struct Pairs<K, V>(Vec<(K, V)>);
+pub(super) struct Pairs<K, V>(pub(super) Vec<(K, V)>);
 
 impl<K: Serialize, V: Serialize> Serialize for Pairs<K, V> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -252,7 +253,9 @@ impl StatusReport {
             forwarding_entries_changed: counts.of(Event::EntryChanged),
             rollbacks: counts.of(Event::RolledBack),
             shadow: status.is_shadow.then(|| Shadow::new(counts)),
-            subnet_manager: status.sweeps().map(SubnetManager::new),
+            subnet_manager: status
+                .sweeps()
+                .map(|sweeps| SubnetManager::new(sweeps, status.observed())),
             local_service: status.local().map(LocalService::new),
             ports: status.ports.iter().map(Port::new).collect(),
         }
@@ -260,8 +263,10 @@ impl StatusReport {
 }
 
 impl SubnetManager {
-    fn new(sweeps: &Sweeps) -> Self {
+    fn new(sweeps: &Sweeps, observed: Option<&Observed>) -> Self {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        // Those of links behind those of the sweep.
+        let links = observed.map(Observed::standing).unwrap_or_default();
         let findings = sweeps.findings();
         Self {
             phase: sweeps.phase().word(),
@@ -277,8 +282,13 @@ impl SubnetManager {
             audit_differing: of(&sweeps.audit_differing),
             last_ms: of(&sweeps.last_ms),
             up_unix: Some(of(&sweeps.up_unix)).filter(|unix| *unix != 0),
-            findings_count: findings.len(),
-            findings: findings.iter().take(MOST_FINDINGS).cloned().collect(),
+            findings_count: findings.len() + links.len(),
+            findings: findings
+                .iter()
+                .chain(links.iter())
+                .take(MOST_FINDINGS)
+                .cloned()
+                .collect(),
         }
     }
 }

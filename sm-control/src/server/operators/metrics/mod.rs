@@ -8,10 +8,11 @@
 //! Sizes and epochs are gauges, hence floating point: exact up to 2^53.
 //!
 //! ```text
-//!  GET /metrics ─> Metrics::text ─> OfStatus::encode ─> daemon, sweeps, local_service, ports ─> Page ─> text
+//!  GET /metrics ─> Metrics::text ─> OfStatus::encode ─> daemon, sweeps, health, local_service, ports ─> Page ─> text
 //! ```
 
 mod daemon;
+mod health;
 mod local_service;
 mod page;
 mod ports;
@@ -61,6 +62,7 @@ impl Collector for OfStatus {
         page.gauge("build_info", "Always 1", [(version, 1.0)])?;
         daemon::write(status, &mut page)?;
         sweeps::write(status, &mut page)?;
+        health::write(status, &mut page)?;
         local_service::write(status, &mut page)?;
         ports::write(status, &mut page)
     }

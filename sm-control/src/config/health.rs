@@ -1,0 +1,43 @@
+//! `[health]` of `sapphired`'s configuration: how ports are asked for what they count, by the Subnet Manager.
+//!
+//! ```toml
+//! [health]
+//! period_s = 60                  # each port once in this time; 0: no port is asked
+//! requests_per_second = 1000     # at most; what needs more takes longer
+//! clear = "never"                # "full": counters of errors that count no more are cleared
+//! ```
+
+use serde::Deserialize;
+
+/// `[health]`
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HealthSection {
+    /// Each port is read once in this time; 0: never. Units: seconds.
+    pub period_s: u32,
+    /// Requests a second at most.
+    pub requests_per_second: u32,
+    /// When counters of ports are written.
+    pub clear: ClearRule,
+}
+
+/// When counters are cleared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClearRule {
+    /// Never: other tools read them too.
+    #[default]
+    Never,
+    /// When they are at their largest value, and would count no more.
+    Full,
+}
+
+impl Default for HealthSection {
+    fn default() -> Self {
+        Self {
+            period_s: 60,
+            requests_per_second: 1000,
+            clear: ClearRule::Never,
+        }
+    }
+}
