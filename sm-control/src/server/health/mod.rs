@@ -164,7 +164,7 @@ impl Watcher {
 
     /// Sends what is due and takes what has come. Gives how long there is nothing to do, if nothing comes. Errors: the port failed.
     fn turn(&mut self) -> Result<Duration, PortError> {
-        let snapshot = self.reader.refresh_shared().map(|it| Arc::clone(it));
+        let snapshot = self.reader.refresh_shared().map(Arc::clone);
         let own = self.seen.as_ref().map_or(0, |seen| seen.own_lid);
         let mut health = self.observed.health();
         health.wake(now());
