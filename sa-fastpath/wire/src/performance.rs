@@ -10,6 +10,16 @@
 //! | local integrity, buffer overruns | 4 bits | 64 bits, likewise |
 //! | words and packets | 32 bits | 64 bits |
 //!
+//! Which attributes a device has is told by ClassPortInfo. A CA is asked at the LID of its port, a switch at its one LID; PortSelect then says
+//! which port is meant, and answers name it again:
+//!
+//! ```text
+//!   0 MAD header   24 reserved   64 reserved 1, PortSelect 1, CounterSelect 2, counters
+//! ```
+//!
+//! A Set writes the counters that CounterSelect names, to the values in it; here all are 0, so that it clears them. Whoever clears a counter takes
+//! it from everybody else who reads it.
+//!
 //! Source: IBA vol. 1, 16.1; rdma-core's libibmad for the places of the counters that were added to PortCountersExtended.
 
 use zerocopy::byteorder::big_endian::{U16, U32, U64};

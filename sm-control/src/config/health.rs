@@ -6,6 +6,14 @@
 //! requests_per_second = 1000     # at most; what needs more takes longer
 //! clear = "never"                # "full": counters of errors that count no more are cleared
 //! ```
+//!
+//! It counts where this process is the Subnet Manager (`source = "sweep"`), as `[sm]` does; elsewhere nobody is asked.
+//!
+//! | to have | set |
+//! |---|---|
+//! | a subnet of tens of thousands of hosts read each minute | `requests_per_second = 10000` |
+//! | links judged by how they run alone | `period_s = 0` |
+//! | narrow counters that go on counting, where no other tool clears them | `clear = "full"` |
 
 use serde::Deserialize;
 

@@ -12,6 +12,15 @@
 //! ```
 //!
 //! Exit status 3 stands for faults: hints alone are what a healthy subnet may have.
+//!
+//! | option | shows |
+//! |---|---|
+//! | none | the worst 20 faults, and how many findings are not shown |
+//! | `--all` | faults and hints, as many as the daemon tells: 1,000 |
+//! | `--node NAME` | before them each port of that node, with counters that are not 0 |
+//! | `--json` | the daemon's answer as it is |
+//!
+//! As with `status`, the answer is read by `Value` and not by types: it is the daemon's document, which may be of an older or a newer version.
 
 use std::fmt::Write;
 
@@ -48,6 +57,7 @@ pub(crate) fn run(verb: &Health) -> Outcome {
     } else {
         out!("{}", text(&answer, verb.all));
     }
+    // After the findings: who mistyped a name gets those all the same.
     let unknown = verb.node.as_deref().filter(|_| {
         let ports = answer.get("node").and_then(Value::as_array);
         ports.is_none_or(Vec::is_empty)
@@ -106,6 +116,7 @@ fn text(answer: &Value, all: bool) -> String {
 /// The worst first, as they come, and how many there are.
 fn findings(text: &mut String, answer: &Value, all: bool) {
     let is_fault = |finding: &&Value| finding.get("severity") == Some(&Value::from("fault"));
+    // In the daemon's order, which is the worst first.
     let shown = list(answer, "findings").iter();
     let shown: Vec<&Value> = match all {
         true => shown.collect(),
@@ -176,6 +187,7 @@ fn of_port(text: &mut String, port: &Value) {
     );
     let hour = port.get("hour").and_then(Value::as_object);
     for (name, value) in object(port.get("counters")) {
+        // Most are, and the others are what is looked for.
         if value == &Value::from(0) {
             continue;
         }

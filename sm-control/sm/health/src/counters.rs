@@ -6,6 +6,19 @@
 //! | the largest value that there is | it stays there: nobody knows how much more | the difference, at least |
 //! | the largest value, as before | nothing is known any more | nothing; the counter is told as full |
 //! | less than before | somebody has cleared it | what it has now, at least |
+//! | of another width | the device tells it in another attribute now | nothing |
+//!
+//! So no error is counted twice, and none is invented; of those that a full or cleared counter hides nobody can know. A wrap is
+//! nothing that the specification has: a counter that begins at 0 again was cleared.
+//!
+//! How soon counters are full, where a device has narrow ones alone:
+//!
+//! | counter | most | full after |
+//! |---|---|---|
+//! | local integrity errors, buffer overruns | 15 | an hour of a bad link |
+//! | link down, recoveries | 255 | a day of a flapping link |
+//! | symbol errors and most others | 65,535 | minutes of a very bad link |
+//! | words | 4,294,967,295 | 1.4 s at 4x EDR: nothing can be said of traffic then |
 
 use sa_wire::performance::{PortCounters, PortCountersExtended};
 
@@ -133,6 +146,7 @@ impl Reading {
             told.integrity_and_overruns & 0xf,
         ];
         let (tiny, byte, word, long) = (0xf, u8::MAX, u16::MAX, u32::MAX);
+        // By width, as each is full at another value.
         for (counter, value, most) in [
             (C::LinkRecoveries, told.link_recoveries, byte),
             (C::LinkDowned, told.link_downed, byte),
@@ -164,6 +178,7 @@ impl Reading {
             (C::ReceivePackets, told.receive_packets),
             (C::XmitWait, told.xmit_wait),
         ] {
+            // Without it the bytes are there, and mean nothing.
             if counter != C::XmitWait || has_wait {
                 self.set(counter, value.get().into(), long.into());
             }
@@ -195,6 +210,7 @@ impl Reading {
             (C::Vl15Dropped, told.vl15_dropped),
             (C::XmitWait, told.xmit_wait),
         ];
+        // Bytes of a device that has them not are 0, which would look like a reset.
         let errors = errors.into_iter().filter(|_| has_errors);
         for (counter, value) in traffic.into_iter().chain(errors) {
             self.set(counter, value.get(), u64::MAX);
@@ -207,6 +223,7 @@ impl Reading {
             *place = value;
         }
         let bit = counter.bit();
+        // What is told later counts.
         self.known |= bit;
         self.wide &= !bit;
         self.full = match value >= most {
@@ -242,6 +259,7 @@ impl Reading {
     /// What was counted since the reading before. `None` where one of both has it not, or they are of two widths.
     pub fn since(&self, before: &Self, counter: Counter) -> Option<Grown> {
         let (now, then) = (self.get(counter)?, before.get(counter)?);
+        // A counter of 16 bits at its end and one of 64 behind it are not two moments of one.
         let is_same = (self.wide ^ before.wide) & counter.bit() == 0;
         let grown = match now.checked_sub(then) {
             Some(by) => Grown {

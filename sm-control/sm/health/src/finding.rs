@@ -2,6 +2,16 @@
 //!
 //! A finding is known by its kind and place. Its numbers change with each reading and are no news; that it has begun, and that
 //! it is over, is.
+//!
+//! ```text
+//!  set ──> not there yet: News "has begun" ──> standing <── set: new numbers, no news
+//!                                                 │
+//!                                              clear ──> News "is over", in the words of its beginning
+//! ```
+//!
+//! That it is over is told in the words of the beginning, so that both lines of a log can be found by one search, and so that a set of
+//! sentences that stand can be kept by who tells them. News are taken by who tells them at each turn; they are as many as findings
+//! that begin or end between two turns.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -70,6 +80,7 @@ impl Findings {
     /// It stands, now with these numbers.
     pub(crate) fn set(&mut self, finding: Finding) {
         let key = finding.key();
+        // Since when it stands is what people ask first, so that stays.
         if let Some((standing, _)) = self.standing.get_mut(&key) {
             let since = standing.since;
             *standing = Finding { since, ..finding };
@@ -114,6 +125,7 @@ impl Findings {
         keys.filter(|(it, ..)| *it == kind).collect()
     }
 
+    /// Whether it stands: then a lower limit holds for it.
     pub(crate) fn stands(&self, key: Key) -> bool {
         self.standing.contains_key(&key)
     }

@@ -2,6 +2,14 @@
 //!
 //! The order of the list is the order in which people read them: what takes a link away comes first, and what a healthy subnet may have
 //! comes last. Causes are the most likely ones, and remedies begin with what costs least.
+//!
+//! | severity | for | exit status of `sapphire fabric health` |
+//! |---|---|---|
+//! | fault | what takes packets or bandwidth that the link could have: a person has to go there | 3 |
+//! | hint | what a healthy subnet may have, too: congestion, what was configured so, what cannot be known | 0 |
+//!
+//! Names are an interface: metrics, JSON and the documentation have them. Words are for people and may change; they say what is most
+//! likely in a subnet that worked before, not all that could be.
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

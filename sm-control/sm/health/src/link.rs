@@ -1,5 +1,22 @@
 //! Width and speed of a link: what it runs at, and what its ends can.
 //!
+//! A link runs at one width and one speed, which both ends tell. Each end also tells what it can do, and what of that it may:
+//!
+//! ```text
+//!  L0 port 3   supported 1x 4x   enabled 1x 4x ──┐  both can and may 4x
+//!  H0 port 1   supported 1x 4x   enabled 1x 4x ──┘  active 1x: a lane did not train, which is a fault
+//!
+//!  H1 port 1   supported 1x 4x   enabled 1x     ── active 1x: as it was configured, which is a hint
+//! ```
+//!
+//! PortInfo has speeds in two places: SDR to QDR in the one that was there first, FDR to NDR in the extended one. A port at an
+//! extended speed fills in the first one too, with the most that those who know no better can read; here the extended one counts.
+//!
+//! | not known here | because |
+//! |---|---|
+//! | FDR10 | a speed of one maker, which shows as QDR |
+//! | XDR | its fields are others, which are not read |
+//!
 //! Source: IBA vol. 1, 14.2.5.6 (PortInfo); vol. 2 for the bit rates of a lane.
 
 use core::fmt;
@@ -76,7 +93,7 @@ impl Speed {
         Self::Ndr,
     ];
 
-    /// Signals of one lane. Units: bits per second.
+    /// Signals of one lane, codes and corrections included: an error may hit any of them. Units: bits per second.
     pub const fn bits_per_second(self) -> f64 {
         match self {
             Self::Sdr => 2.5e9,
@@ -84,6 +101,7 @@ impl Speed {
             Self::Qdr => 10e9,
             Self::Fdr => 14.0625e9,
             Self::Edr => 25.781_25e9,
+            // From here on a symbol has two bits, so one that is wrong is one or two of them.
             Self::Hdr => 53.125e9,
             Self::Ndr => 106.25e9,
         }
@@ -118,6 +136,7 @@ impl Ability {
 
     /// The widest.
     pub fn width(self) -> Option<Width> {
+        // Codes do not ascend with lanes: 2x came last.
         let widths = WIDTHS.iter().rev();
         let mut found = widths.filter(|(bit, _)| self.widths & bit != 0);
         found.next().map(|(_, lanes)| Width(*lanes))
@@ -142,6 +161,7 @@ impl End {
         };
         // With an extended speed the other field tells what it had to be before there were any.
         let ran = Ability::new(0, if ext_active == 0 { active } else { 0 }, ext_active);
+        // A port without a link tells 0, or what it had before.
         let width = Width::of(info.link_width_active);
         Self {
             active: width.zip(ran.speed()),

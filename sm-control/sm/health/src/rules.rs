@@ -3,6 +3,17 @@
 //! Counts are of the last hour. A finding begins when its limit is reached, and is over when less than half of it is left, so that one
 //! around the limit is not told again and again.
 //!
+//! Limits are the same for all links and no options: a good link of any speed has next to none of these, so what is to be told is which
+//! links are not like the others. What depends on speed, symbol errors and waiting, is judged as a share of what the link carried.
+//!
+//! Errors that one cable makes show at both ends in different ways, so each finding says what the far end has counted of the same:
+//!
+//! | this end | far end | most likely |
+//! |---|---|---|
+//! | symbol errors | none | the fibre or pair towards this end, or this end's receiver |
+//! | symbol errors | symbol errors | the cable as a whole, or its connectors |
+//! | receive errors without symbol errors | discards | the far end itself |
+//!
 //! | what | limit | why |
 //! |---|---|---|
 //! | symbol errors | 1e-12 of the bits that the lanes signalled, and 10 errors | what the specification allows a link (vol. 2, 6.1) |
@@ -128,11 +139,13 @@ pub(crate) fn link(
     now: Duration,
     findings: &mut Findings,
 ) {
+    // One finding a link, not one for each end.
     let found = seen
         .peer(port)
         .filter(|(far, other)| (device.guid, port.number) <= (far.guid, other.number));
     for kind in [Kind::Width, Kind::Speed, Kind::Limited] {
         let (place, peer) = (device.place(Some(port.number)), found);
+        // With one end alone it is not known what both can.
         let words = peer.and_then(|(_, other)| below(kind, &port.end, &other.end));
         match words {
             Some(what) => findings.set(Finding {
@@ -177,6 +190,7 @@ fn symbols(case: &Case<'_>, findings: &mut Findings) {
     let count = errors(case.watch);
     let bits = case.end.bits_per_second() * case.watch.covered(case.now).as_secs_f64();
     let rate = ratio(count, bits);
+    // The same errors are a smaller rate from minute to minute: one that stands may fall to half of the limit.
     let (few, most) = match findings.stands(case.key(Kind::SymbolErrors)) {
         true => (FEWEST_SYMBOLS / 2, MOST_BIT_ERRORS / 2.0),
         false => (FEWEST_SYMBOLS, MOST_BIT_ERRORS),
@@ -195,6 +209,7 @@ fn symbols(case: &Case<'_>, findings: &mut Findings) {
 
 /// How much of the time packets waited for credits.
 fn wait(case: &Case<'_>, added: &Added, findings: &mut Findings) {
+    // Of this interval alone: congestion of an hour ago is of no use to anybody.
     let words = case.end.words_per_second() * added.time.as_secs_f64();
     let waited = added.by.get(Counter::XmitWait as usize).copied().flatten();
     let share = waited.and_then(|waited| ratio(waited, words));
@@ -206,6 +221,7 @@ fn wait(case: &Case<'_>, added: &Added, findings: &mut Findings) {
     };
     match share.filter(|share| *share >= limit) {
         Some(share) => {
+            // Ticks of a device may be shorter than assumed.
             let share = 100.0 * share.min(1.0);
             let what = format!("packets waited for credits in {share:.0} % of the time");
             findings.set(Finding {
@@ -275,6 +291,7 @@ impl Case<'_> {
         count: u64,
         sum: impl Fn(&Watch) -> u64,
     ) -> Finding {
+        // What the far end has not counted is not worth a word.
         let far = self.peer.as_ref().and_then(|(_, watch)| *watch);
         let peer_count = far.map(sum).filter(|count| *count > 0);
         let also = peer_count.map(|count| format!("; at the far end {count}"));

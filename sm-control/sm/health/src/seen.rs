@@ -1,4 +1,15 @@
 //! What a sweep found of links: what there is to look at.
+//!
+//! ```text
+//!  Subnet (all that a sweep knows, hundreds of megabytes) ──of──> Seen (links alone) ──> Health, on another thread
+//! ```
+//!
+//! It is a copy, so that the next sweep can change its model while this one is looked at. Only ends of links are in it: a port that
+//! is down counts nothing and runs at nothing. Port 0 of a switch is no end of a link; it lends its LID to all ports of the switch,
+//! as that is where a switch is asked about any of them.
+//!
+//! A link whose far end has not answered the sweep is there with one end: its counters can be read, but what both ends can is not
+//! known.
 
 use std::sync::Arc;
 
@@ -53,6 +64,7 @@ impl Seen {
             if ports.is_empty() {
                 continue;
             }
+            // Of the node, whatever was left out before it.
             if let Some(place) = places.get_mut(at.get()) {
                 *place = Some(devices.len());
             }
@@ -62,6 +74,7 @@ impl Seen {
                 ports,
             });
         }
+        // Now that all places are known.
         for port in devices.iter_mut().flat_map(|device| &mut device.ports) {
             let device = |(node, number): (usize, u8)| Some(((*places.get(node)?)?, number));
             port.peer = port.peer.and_then(device);
@@ -84,6 +97,7 @@ impl Seen {
 impl Device {
     /// `None` for one that has no link.
     pub fn port(&self, number: u8) -> Option<&Port> {
+        // By number, as they were found.
         let at = self.ports.binary_search_by_key(&number, |port| port.number);
         self.ports.get(at.ok()?)
     }
@@ -100,6 +114,7 @@ impl Device {
 
 /// The ports of a node that have a link. Peers are by node.
 fn ports(node: &Node, subnet: &Subnet, at: sa_fabric::NodeIx) -> Vec<Port> {
+    // Of a CA each port has its own.
     let lid = |number: u8| {
         let end = node.port(node.end_port(number));
         let info = end.and_then(|port| port.info);

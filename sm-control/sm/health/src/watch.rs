@@ -1,4 +1,14 @@
 //! One port's end of a link over time.
+//!
+//! ```text
+//!  reading ──┬─ minus the one before ──> added: by counter, in which time
+//!            └─ kept                        └──> the hour, where it counted an error
+//!  a sweep that misses the link ────────────────> the hour
+//! ```
+//!
+//! A port is watched for as long as its link is there, and an hour longer where it has counted something: what a link did before it went
+//! away is what somebody asks for who wonders why it went. The hour is apart from the rest, because nearly all ports of a healthy
+//! subnet count no error for days, and there are hundreds of thousands of them.
 
 use std::time::Duration;
 
@@ -30,6 +40,7 @@ pub(crate) struct Added {
 impl Watch {
     /// Takes a reading in. `None` for the first one: what was there before is nobody's.
     pub(crate) fn read(&mut self, reading: Reading, now: Duration) -> Option<Added> {
+        // Rates are of the time since then: before it nobody counted.
         self.first.get_or_insert(now);
         let (then, before) = self.last.replace((now, reading))?;
         let mut added = Added {
@@ -42,6 +53,7 @@ impl Watch {
             added.is_reset |= grown.is_some_and(|grown| grown.is_reset);
             *by = grown.map(|grown| grown.by);
         }
+        // Of traffic nothing is summed up but over all ports.
         for (slot, by) in added.by.iter().take(ERRORS).enumerate() {
             self.count(slot, by.unwrap_or_default(), now);
         }
@@ -61,6 +73,7 @@ impl Watch {
 
     /// How often the link went down in the last hour: as the port says, or as sweeps saw, whoever saw more.
     pub(crate) fn downs(&self, now: Duration) -> u64 {
+        // Both see the same event, so they are not added: a sweep misses short ones, and a port that was replaced counts from 0.
         let seen = self.slot(hour::LOST, now);
         seen.max(self.sum(Counter::LinkDowned, now))
     }

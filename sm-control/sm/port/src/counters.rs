@@ -5,6 +5,12 @@
 //! | ibsim | a client of its own on the node: beside those of the SA and of the sweeps |
 //! | umad | an agent of its own, on a file of its own: the kernel gives it the answers to its requests and no others |
 //!
+//! ```text
+//!  sm-health: Ask ──> send ──> queue pair 1 of a LID
+//!             received <── Came::Mad        an answer, from the LID that it says
+//!             failed   <── Came::Returned   the kernel's time was over, or the simulator cannot deliver it
+//! ```
+//!
 //! Neither is the port of the sweeps: what a switch takes for its counters no SMP waits for.
 
 use std::time::Duration;
@@ -43,6 +49,7 @@ impl CounterPort {
         let mut attachment = Attachment::new(options)?;
         // The simulator takes IsSM off the port when a client attaches that is not the manager.
         attachment.set_role(ibsim::Role::Manager)?;
+        // It only asks: what comes unasked is another client's, or dropped.
         let client = attachment.client()?;
         Ok(Self::over(Box::new(client), Some(attachment)))
     }

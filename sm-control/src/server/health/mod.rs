@@ -167,6 +167,7 @@ impl Watcher {
         let snapshot = self.reader.refresh_shared().map(Arc::clone);
         let own = self.seen.as_ref().map_or(0, |seen| seen.own_lid);
         let mut health = self.observed.health();
+        // First, so that a device that is given up can be asked again in this turn.
         health.wake(now());
         let (Some(port), Some(snapshot)) = (&mut self.port, snapshot) else {
             return Ok(LONGEST_NAP);
@@ -175,6 +176,7 @@ impl Watcher {
             let Some(ask) = health.send(now()) else {
                 break;
             };
+            // No room or no path: nobody waits for it here, and the next round tries again.
             if !sent(port, &snapshot.snapshot, own, &ask)? {
                 health.failed(ask.transaction, now());
             }
@@ -193,7 +195,7 @@ impl Watcher {
     fn sleep(&mut self, nap: Duration) {
         let nap = nap.min(LONGEST_NAP);
         match &mut self.port {
-            // An error is met again where the next thing is received.
+            // Awake at once where something comes. An error is met again where the next thing is received.
             Some(port) => drop(port.wait(nap)),
             None => std::thread::sleep(nap),
         }
@@ -208,6 +210,7 @@ impl Watcher {
 
     /// What has begun and what is over, each once.
     fn tell(&mut self) {
+        // The lock is given back before anything is written: a log may wait for its disk.
         let news = self.observed.health().take_news();
         if news.is_empty() {
             return;

@@ -4,6 +4,13 @@
 //!  the loader: what a sweep found ──> Observed ──> sa-health: asks, counts, judges ──> Observed ──> operators
 //! ```
 //!
+//! | fact | written by | when |
+//! |---|---|---|
+//! | links of the subnet | the loader | after a sweep that was not skipped; taken away when another SM is the master |
+//! | how many sweeps there were | the loader | after each, so that a port that failed is opened again with the next |
+//! | readings and findings | `sa-health` | at each turn, under the lock |
+//! | faults in words, why nobody can be asked | `sa-health` | when they change |
+//!
 //! Nobody waits for a sweep or a device here. The lock around what is known is held for as long as one turn of the thread takes: sending
 //! what is due and taking what has come, some milliseconds, and a fraction of a second after a sweep of a very large subnet.
 
@@ -47,6 +54,7 @@ impl Observed {
             },
         };
         // Answers to a process of before are none to this one.
+        // The kernel numbers agents by itself, and the simulator does not.
         let transaction = std::process::id() << 12;
         Self {
             seen: ArcSwapOption::empty(),
@@ -60,6 +68,7 @@ impl Observed {
 
     /// A sweep has found this.
     pub(in crate::server) fn swept(&self, found: &Subnet) {
+        // On the loader's thread, as the model is its own: a copy of the links alone.
         self.seen.store(Some(Arc::new(Seen::of(found))));
         self.looked();
     }

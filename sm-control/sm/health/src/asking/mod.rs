@@ -16,19 +16,25 @@
 //! | what a mute device costs | three visits without an answer let it rest for a period, then two, up to 16 |
 //! | memory | an entry a port |
 //!
-//! A visit that failed is made again in the next round. Who asks for more than the rate allows gets longer rounds.
+//! A visit that failed is made again in the next round. Who asks for more than the rate allows gets longer rounds. Ports of a device are
+//! far apart in the order, so that it is free again when the next one comes: all first ports, then all second ones. A sweep that finds
+//! another subnet changes the order, and the round goes on from the same part of it.
+//!
+//! What is read of an answer is bounded whatever it says: it has one size, and no number in it is followed. An answer counts when it
+//! comes from the LID that was asked, with the transaction and the attribute that were asked, about the port that was asked; all
+//! else is dropped without a word, as anybody can send it.
 
+mod answers;
+mod device;
 mod question;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use sa_wire::Guid;
-use sa_wire::class_port_info::ClassPortInfo;
-use sa_wire::mad::Status;
-use sa_wire::performance::{PerformanceMad, PortCounters, PortCountersExtended};
 
-use self::question::{Class, Question, Step};
+use self::device::Device;
+use self::question::Question;
 use crate::counters::Reading;
 use crate::seen::Seen;
 
@@ -108,15 +114,6 @@ pub(crate) struct Asking {
     counts: Asked,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Device {
-    class: Option<Class>,
-    is_busy: bool,
-    /// Visits in a row without an answer.
-    failures: u32,
-    rests_until: Duration,
-}
-
 impl Asking {
     pub(crate) fn new(options: Options, transaction: u32) -> Self {
         Self {
@@ -171,7 +168,9 @@ impl Asking {
         if now < self.request_at {
             return None;
         }
+        // Visits under way first: a device is busy until its own is over.
         let question = self.ready.pop_front().or_else(|| self.visit(now))?;
+        // An answer to an earlier one finds nobody.
         self.transaction = self.transaction.wrapping_add(1);
         self.counts.requests += 1;
         self.request_at = now + Duration::from_secs(1) / self.options.per_second.max(1);
@@ -200,18 +199,13 @@ impl Asking {
             self.next = (self.next + 1).checked_rem(self.order.len())?;
             // What was missed is not made up for: that would be more than was asked for later on.
             self.next_at = (self.next_at + pace).max(now);
-            let device = self.devices.entry(guid).or_default();
             // A port without a LID cannot be asked yet.
-            if lid == 0 || device.is_busy || now < device.rests_until {
+            if lid == 0 {
                 continue;
             }
-            device.is_busy = true;
-            let is_known = device
-                .class
-                .is_some_and(|class| now < class.asked_at + CLASS_HOLDS);
-            let step = match is_known {
-                true => Class::first_step(device.class),
-                false => Step::Class,
+            let device = self.devices.entry(guid).or_default();
+            let Some(step) = device.visit(now) else {
+                continue;
             };
             return Some(Question {
                 device: guid,
@@ -244,167 +238,9 @@ impl Asking {
             .map(|_| self.next_at.max(self.request_at));
         [expires, ready, visit].into_iter().flatten().min()
     }
-
-    /// Takes what came from a LID.
-    pub(crate) fn received(&mut self, lid: u16, bytes: &[u8], now: Duration) -> Visited {
-        let Some(answer) = PerformanceMad::answer(bytes) else {
-            return Visited::Nothing;
-        };
-        let [_, _, _, _, low @ ..] = answer.mad.transaction_id.get().to_be_bytes();
-        let transaction = u32::from_be_bytes(low);
-        // Nobody but who was asked, about what it was asked.
-        let is_it =
-            |it: &Question| it.lid == lid && it.attribute() == answer.mad.attribute_id.get();
-        if !self.open.get(&transaction).is_some_and(is_it) {
-            return Visited::Nothing;
-        }
-        let Some(question) = self.open.remove(&transaction) else {
-            return Visited::Nothing;
-        };
-        match answer.mad.status() {
-            Status::OK => self.answered(question, answer, now),
-            _ => self.refused(&question, now),
-        }
-    }
-
-    /// The transport could not deliver it.
-    pub(crate) fn failed(&mut self, transaction: u32, now: Duration) -> Visited {
-        match self.open.remove(&transaction) {
-            Some(question) => self.mute(&question, now),
-            None => Visited::Nothing,
-        }
-    }
-
-    /// Gives up one request whose time is over. `None` where there is none.
-    pub(crate) fn expired(&mut self, now: Duration) -> Option<Visited> {
-        let mut open = self.open.iter();
-        let (transaction, _) = open.find(|(_, question)| question.deadline <= now)?;
-        let transaction = *transaction;
-        Some(self.failed(transaction, now))
-    }
-
-    fn answered(&mut self, question: Question, answer: &PerformanceMad, now: Duration) -> Visited {
-        self.counts.answered += 1;
-        let device = self.devices.entry(question.device).or_default();
-        let mut question = question;
-        let next = match question.step {
-            Step::Class => {
-                device.class = answer
-                    .attribute()
-                    .map(|told: ClassPortInfo| Class::of(&told, now));
-                Some(Class::first_step(device.class))
-            }
-            Step::Counters => {
-                let has_wait = device.class.is_some_and(|class| class.has_wait);
-                let Some(told) = question.own::<PortCounters>(answer) else {
-                    return self.refused(&question, now);
-                };
-                question.reading.narrow(&told, has_wait);
-                let goes_on = device.class.is_some_and(|class| class.has_extended);
-                goes_on.then_some(Step::Extended)
-            }
-            Step::Extended => {
-                let has_errors = device.class.is_some_and(|class| class.has_extended_errors);
-                let Some(told) = question.own::<PortCountersExtended>(answer) else {
-                    return self.refused(&question, now);
-                };
-                question.reading.extended(&told, has_errors);
-                None
-            }
-            Step::Clear { .. } => {
-                self.counts.cleared += 1;
-                self.end(&question);
-                return Visited::Nothing;
-            }
-        };
-        match next {
-            Some(step) => {
-                self.ready.push_back(Question { step, ..question });
-                Visited::Nothing
-            }
-            None => self.read(&question),
-        }
-    }
-
-    /// A visit has told all that it was to tell.
-    fn read(&mut self, question: &Question) -> Visited {
-        let (errors, wait) = question.reading.to_clear();
-        match self.options.clear {
-            Clear::Full if (errors, wait) != (0, 0) => {
-                let step = Step::Clear { errors, wait };
-                self.ready.push_back(Question { step, ..*question });
-            }
-            Clear::Full | Clear::Never => self.end(question),
-        }
-        Visited::Read(question.device, question.port, question.reading)
-    }
-
-    /// The device has answered, if with a status or with nonsense. What it does not have it is not asked for again until it is
-    /// asked anew what it has.
-    fn refused(&mut self, question: &Question, now: Duration) -> Visited {
-        self.counts.refused += 1;
-        let device = self.devices.entry(question.device).or_default();
-        let class = device.class.get_or_insert_default();
-        match question.step {
-            // Every device has PortCounters.
-            Step::Class => {
-                class.asked_at = now;
-                let step = Class::first_step(device.class);
-                self.ready.push_back(Question { step, ..*question });
-                Visited::Nothing
-            }
-            Step::Extended => {
-                (class.has_extended, class.has_extended_errors) = (false, false);
-                self.end(question);
-                Visited::Nothing
-            }
-            Step::Counters => self.fail(question, now),
-            Step::Clear { .. } => {
-                self.end(question);
-                Visited::Nothing
-            }
-        }
-    }
-
-    fn mute(&mut self, question: &Question, now: Duration) -> Visited {
-        self.counts.unanswered += 1;
-        self.fail(question, now)
-    }
-
-    /// A visit that is over without a reading.
-    fn fail(&mut self, question: &Question, now: Duration) -> Visited {
-        let period = self.options.period.unwrap_or_default();
-        let Some(device) = self.devices.get_mut(&question.device) else {
-            return Visited::Nothing;
-        };
-        device.is_busy = false;
-        device.failures = device.failures.saturating_add(1);
-        let Some(over) = device.failures.checked_sub(PATIENCE) else {
-            return Visited::Nothing;
-        };
-        device.rests_until = now + period * (1 << over.min(LONGEST_REST));
-        // Its firmware may be another one by now.
-        device.class = None;
-        Visited::Mute(question.device, device.failures)
-    }
-
-    /// A visit is over, and the device has answered.
-    fn end(&mut self, question: &Question) {
-        if let Some(device) = self.devices.get_mut(&question.device) {
-            device.is_busy = false;
-            device.failures = 0;
-            device.rests_until = Duration::ZERO;
-        }
-    }
 }
 
 /// For a switch whose processor is busy with SMPs.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 /// Visits under way.
 const MOST_OPEN: usize = 64;
-/// Visits in a row before a device rests.
-const PATIENCE: u32 = 3;
-/// As a power of two of periods.
-const LONGEST_REST: u32 = 4;
-/// How long it counts what a device says that it has.
-const CLASS_HOLDS: Duration = Duration::from_secs(3600);

@@ -1,4 +1,13 @@
 //! The requests of a visit, and what a device says that it has.
+//!
+//! | ClassPortInfo says | a visit is |
+//! |---|---|
+//! | nothing of extended counters | PortCounters |
+//! | extended counters | PortCounters, then PortCountersExtended for traffic |
+//! | extended counters with errors | PortCountersExtended alone, which then has all |
+//! | it is refused | PortCounters, which every device has to have |
+//!
+//! What it says counts for an hour. A redirection to another port is not followed: what the answer holds then is not looked at.
 
 use std::time::Duration;
 

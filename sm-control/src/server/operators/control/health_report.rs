@@ -7,6 +7,9 @@
 //!  {"verb": "health"}                    findings, the worst first, and sums
 //!  {"verb": "health", "node": "L0"}      the same, and each port of that node with its counters
 //! ```
+//!
+//! Places are told in parts (GUID, port, name), so that a program need not take sentences apart; `what`, `cause` and `remedy` are for people. Times
+//! are ages, as the daemon counts time from its own start.
 
 use core::time::Duration;
 
@@ -107,6 +110,7 @@ impl HealthReport {
     /// As it is now. `node`: a name or GUID, whose ports are told too.
     pub(super) fn new(observed: &Observed, node: Option<&str>) -> Self {
         let now = sm_port::now();
+        // Both of one moment, and the lock is given back before anything is made of them.
         let (report, ports) = {
             let health = observed.health();
             let ports = node.map(|name| health.ports_of(name, now));

@@ -3,6 +3,13 @@
 //! What to watch: `sapphire_health_findings` by kind, above 0 for a `fault`; `sapphire_health_oldest_seconds` far above the period (ports
 //! are not reached); `sapphire_health_unanswered_total` that rises.
 //!
+//! | to see | look at |
+//! |---|---|
+//! | that links get worse | `sapphire_health_counted_total` of `symbol_errors`, `link_downed`, `receive_errors`, as rates |
+//! | congestion | the same of `xmit_wait` beside `xmit_data` |
+//! | that somebody clears counters | `sapphire_health_resets_total` |
+//! | whether the rate is enough | `sapphire_health_oldest_seconds` beside `period_s` |
+//!
 //! Series are as many as there are kinds and counters, however large the subnet is: no port has one of its own. What a port has counted,
 //! `sapphire fabric health --node` tells.
 
@@ -51,6 +58,7 @@ pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     ] {
         page.count(name, help, count)?;
     }
+    // As far as they are known: a full counter adds nothing.
     let totals = Counter::ALL.into_iter().zip(report.totals);
     page.counter(
         "health_counted",

@@ -1,4 +1,19 @@
 //! All of it together: what is seen, asked, counted and judged.
+//!
+//! | call | when | what it costs |
+//! |---|---|---|
+//! | [`Health::follow`] | after a sweep that found something else | a look at each link: 0.5 s for 263,424 ends |
+//! | [`Health::send`], [`Health::received`] | as [`Health::wakes_at`] says, and as answers come | some microseconds each |
+//! | [`Health::wake`] | at each turn | what has run out of time; once a minute a look at all ports |
+//! | [`Health::take_news`] | at each turn | what has begun and what is over |
+//! | [`Health::report`] | when somebody asks | a look at each port for the oldest reading |
+//!
+//! Two things tell of a link: sweeps whether it is there and how it runs, readings what it counts. Either alone is enough for its own
+//! findings, so a subnet whose devices answer no counters is still judged by its widths and speeds.
+//!
+//! Findings of a link that is gone end with it, but for how often it went: that is what is of interest then.
+
+mod report;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,11 +21,11 @@ use std::time::Duration;
 
 use sa_wire::Guid;
 
-use crate::asking::{Ask, Asked, Asking, Options, Visited};
-use crate::counters::{COUNTERS, Counter, Reading};
+pub use self::report::{PortReport, Report};
+use crate::asking::{Ask, Asking, Options, Visited};
+use crate::counters::{COUNTERS, Reading};
 use crate::finding::{Finding, Findings, News, Place};
-use crate::kind::{Kind, Severity};
-use crate::link::End;
+use crate::kind::Kind;
 use crate::rules::{self, Case};
 use crate::seen::{Device, Port, Seen};
 use crate::watch::{Added, Watch};
@@ -28,50 +43,6 @@ pub struct Health {
     totals: [u64; COUNTERS],
     resets: u64,
     tidied_at: Duration,
-}
-
-/// What is known now.
-#[derive(Debug, Clone)]
-pub struct Report {
-    /// With a link.
-    pub devices: usize,
-    /// Ends of links.
-    pub ports: usize,
-    /// Of these, those that were read at least once.
-    pub read: usize,
-    /// How long ago the port was read that waits for the longest. `None` before the first reading.
-    pub oldest: Option<Duration>,
-    /// Requests and what came of them.
-    pub asked: Asked,
-    /// What all ports have counted since the beginning.
-    pub totals: [u64; COUNTERS],
-    /// Readings that showed that somebody has cleared a counter.
-    pub resets: u64,
-    /// The worst first.
-    pub findings: Vec<Finding>,
-}
-
-/// One port, with all that is known.
-#[derive(Debug, Clone)]
-pub struct PortReport {
-    /// Which.
-    pub place: Place,
-    /// The far end.
-    pub peer: Option<Place>,
-    /// How it runs.
-    pub end: End,
-    /// How long ago it was read, and what it told.
-    pub read: Option<(Duration, Reading)>,
-    /// What was counted in the last hour.
-    pub hour: Vec<(Counter, u64)>,
-}
-
-impl Report {
-    /// Findings that somebody has to mend.
-    pub fn faults(&self) -> usize {
-        let severities = self.findings.iter().map(|finding| finding.kind.severity());
-        severities.filter(|it| *it == Severity::Fault).count()
-    }
 }
 
 impl Health {
@@ -99,6 +70,7 @@ impl Health {
         self.seen = seen;
         let lost = self.note_links(now);
         let seen = Arc::clone(&self.seen);
+        // What both ends can is told by the sweep, not by readings.
         for (device, port) in ends(&seen) {
             rules::link(&seen, device, port, now, &mut self.findings);
         }
@@ -133,6 +105,7 @@ impl Health {
     pub fn rest(&mut self, now: Duration) {
         // No link is lost by that.
         self.watches.clear();
+        // So nothing stands any more, which is told.
         self.follow(Arc::default(), now);
     }
 
@@ -200,6 +173,7 @@ impl Health {
         match visited {
             Visited::Nothing => {}
             Visited::Read(guid, port, reading) => {
+                // It tells again what it counts.
                 self.findings.clear((Kind::Mute, guid, None));
                 self.read(guid, port, reading, now);
             }
@@ -213,6 +187,7 @@ impl Health {
             return;
         };
         let added = watch.read(reading, now);
+        // Sums over all ports are for graphs: what happened when is to be seen there, not where.
         if let Some(added) = &added {
             self.resets += u64::from(added.is_reset);
             for (total, by) in self.totals.iter_mut().zip(added.by) {
@@ -240,6 +215,7 @@ impl Health {
             }),
             now,
         };
+        // Without a link there is nothing to divide by, and nothing new was read.
         match port {
             Some(_) => rules::counted(&case, added, &mut self.findings),
             None => rules::flapping(&case, &mut self.findings),
@@ -264,57 +240,6 @@ impl Health {
 
     fn device(&self, guid: Guid) -> Option<&Device> {
         self.seen.devices.get(*self.places.get(&guid)?)
-    }
-
-    /// All that is known, but what single ports tell.
-    pub fn report(&self, now: Duration) -> Report {
-        let read = self.watches.values().filter_map(Watch::last);
-        let times = read.map(|(at, _)| now.saturating_sub(*at));
-        let (read, oldest) = times.fold((0, None), |(read, oldest), age| {
-            (read + 1, oldest.max(Some(age)))
-        });
-        Report {
-            devices: self.seen.devices.len(),
-            ports: self.asking.ports(),
-            read,
-            oldest,
-            asked: self.asking.counts(),
-            totals: self.totals,
-            resets: self.resets,
-            findings: self.findings.sorted(),
-        }
-    }
-
-    /// The ports of the devices with this NodeDescription, or this node GUID in hexadecimal digits.
-    pub fn ports_of(&self, name: &str, now: Duration) -> Vec<PortReport> {
-        let guid = name
-            .strip_prefix("0x")
-            .and_then(|digits| u64::from_str_radix(digits, 16).ok());
-        let is_it = |device: &&Device| &*device.name == name || guid == Some(device.guid.get());
-        let devices = self.seen.devices.iter().filter(is_it);
-        let ports = devices.flat_map(|device| device.ports.iter().map(move |port| (device, port)));
-        ports
-            .map(|(device, port)| self.port(device, port, now))
-            .collect()
-    }
-
-    fn port(&self, device: &Device, port: &Port, now: Duration) -> PortReport {
-        let watch = self.watches.get(&(device.guid, port.number));
-        let read = watch.and_then(Watch::last);
-        let errors = Counter::ALL
-            .into_iter()
-            .filter(|counter| *counter < Counter::XmitData);
-        let sum = |counter| (counter, watch.map_or(0, |watch| watch.sum(counter, now)));
-        PortReport {
-            place: device.place(Some(port.number)),
-            peer: self
-                .seen
-                .peer(port)
-                .map(|(far, other)| far.place(Some(other.number))),
-            end: port.end,
-            read: read.map(|(at, reading)| (now.saturating_sub(*at), *reading)),
-            hour: errors.map(sum).filter(|(_, sum)| *sum > 0).collect(),
-        }
     }
 }
 
