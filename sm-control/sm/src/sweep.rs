@@ -16,7 +16,7 @@ use std::time::Duration;
 use sa_fabric::NodeIx;
 
 use crate::audit::{self, Round};
-use crate::discovery::{self, Discovery, Question, device};
+use crate::discovery::{self, Discovery, Question, Scope, device};
 use crate::executor::{Counts, Executor, Limits, Outcome};
 use crate::model::Subnet;
 use crate::plan::{ByFunction, NoPlan, Plan};
@@ -32,6 +32,18 @@ pub struct Swept {
     pub memory: Memory,
     /// What was read back, after [`Sweep::of_audit`].
     pub audited: Option<Round>,
+    /// It was given up while it looked: what is known may be wrong, and the next sweep finds all anew.
+    pub is_in_doubt: bool,
+}
+
+impl Swept {
+    fn of(subnet: Subnet, memory: Memory) -> Self {
+        Self {
+            subnet,
+            memory,
+            ..Self::default()
+        }
+    }
 }
 
 /// How far a sweep is, for a person who watches.
@@ -57,6 +69,7 @@ pub struct Sweep<P> {
     executor: Executor<Step>,
     phase: Phase,
     plan: Option<P>,
+    options: discovery::Options,
     before: Swept,
     /// Something was answered since it was last looked for what comes next.
     has_news: bool,
@@ -92,6 +105,7 @@ impl Sweep<NoPlan> {
             executor: Executor::new(limits, transaction),
             phase: Phase::Writing(Box::new((writing, subnet))),
             plan: None,
+            options: discovery::Options::default(),
             before: Swept::default(),
             has_news: false,
         }
@@ -110,6 +124,7 @@ impl Sweep<NoPlan> {
             executor: Executor::new(limits, transaction),
             phase: Phase::Auditing(Box::new((round, subnet))),
             plan: None,
+            options: discovery::Options::default(),
             before,
             has_news: false,
         }
@@ -125,8 +140,20 @@ impl<F: FnOnce(&Subnet) -> Option<Arc<Wanted>>> Sweep<ByFunction<F>> {
         before: Swept,
         plan: F,
     ) -> Self {
+        let scope = Scope::Whole;
+        Self::again(options, limits, transaction, (before, &scope), plan)
+    }
+
+    /// [`Self::going_on`] with a function.
+    pub fn again(
+        options: discovery::Options,
+        limits: Limits,
+        transaction: u32,
+        before: (Swept, &Scope),
+        plan: F,
+    ) -> Self {
         let plan = ByFunction::new(plan);
-        Self::by(options, limits, transaction, before, plan)
+        Self::going_on(options, limits, transaction, before, plan)
     }
 }
 
@@ -139,10 +166,29 @@ impl<P: Plan> Sweep<P> {
         before: Swept,
         plan: P,
     ) -> Self {
+        let scope = Scope::Whole;
+        Self::going_on(options, limits, transaction, (before, &scope), plan)
+    }
+
+    /// Reads again what `scope` says of the subnet that the sweep before has left; all of it, where that is not known.
+    pub fn going_on(
+        options: discovery::Options,
+        limits: Limits,
+        transaction: u32,
+        (mut before, scope): (Swept, &Scope),
+        plan: P,
+    ) -> Self {
+        let is_whole = before.is_in_doubt || *scope == Scope::Whole;
+        let discovery = match is_whole {
+            true => Discovery::new(options),
+            // Moved: a copy of a large subnet takes as long as reading what has changed.
+            false => Discovery::going_on(options, core::mem::take(&mut before.subnet), scope),
+        };
         Self {
             executor: Executor::new(limits, transaction),
-            phase: Phase::Finding(Discovery::new(options)),
+            phase: Phase::Finding(discovery),
             plan: Some(plan),
+            options,
             before,
             has_news: false,
         }
@@ -218,27 +264,15 @@ impl<P: Plan> Sweep<P> {
             Phase::Finding(discovery) => Swept {
                 subnet: discovery.into_subnet(),
                 memory: self.before.memory,
+                is_in_doubt: true,
                 audited: None,
             },
-            Phase::Reading(reading) => Swept {
-                subnet: reading.1,
-                memory: self.before.memory,
-                audited: None,
-            },
-            Phase::Writing(writing) => Swept {
-                subnet: writing.1,
-                memory: writing.0.into_memory(),
-                audited: None,
-            },
-            Phase::Refused(subnet) => Swept {
-                subnet: *subnet,
-                memory: self.before.memory,
-                audited: None,
-            },
+            Phase::Reading(reading) => Swept::of(reading.1, self.before.memory),
+            Phase::Writing(writing) => Swept::of(writing.1, writing.0.into_memory()),
+            Phase::Refused(subnet) => Swept::of(*subnet, self.before.memory),
             Phase::Auditing(auditing) => Swept {
-                subnet: auditing.1,
-                memory: self.before.memory,
                 audited: Some(auditing.0),
+                ..Swept::of(auditing.1, self.before.memory)
             },
         }
     }
@@ -254,6 +288,13 @@ impl<P: Plan> Sweep<P> {
             }
         }
         match self.phase {
+            // What was known is half read again.
+            Phase::Finding(discovery) if discovery.goes_on() => Swept {
+                subnet: discovery.into_subnet(),
+                memory: self.before.memory,
+                is_in_doubt: true,
+                audited: None,
+            },
             Phase::Finding(_) => self.before,
             Phase::Reading(_) | Phase::Writing(_) | Phase::Refused(_) | Phase::Auditing(_) => {
                 self.finish()
@@ -265,9 +306,12 @@ impl<P: Plan> Sweep<P> {
     /// times the memory.
     fn ask(&mut self) -> bool {
         let next = match &mut self.phase {
-            Phase::Finding(discovery) => discovery
-                .next_question()
-                .map(|(request, question)| (request, Step::Find(question))),
+            Phase::Finding(discovery) => discovery.next_question().map(|(request, question)| {
+                if discovery.is_doubtful(&question) {
+                    self.executor.expect_silence(request.device);
+                }
+                (request, Step::Find(question))
+            }),
             Phase::Reading(reading) => {
                 let (reading, subnet, _) = &mut **reading;
                 let next = reading.next_question(subnet);
@@ -306,21 +350,35 @@ impl<P: Plan> Sweep<P> {
         let phase = core::mem::replace(&mut self.phase, Phase::Refused(Box::default()));
         let is_last = is_last(&phase);
         self.phase = match phase {
-            Phase::Finding(discovery) => self.read(discovery.into_subnet()),
+            Phase::Finding(discovery) => self.found(discovery),
             Phase::Reading(reading) => self.write(*reading),
             last => last,
         };
         !is_last
     }
 
+    /// From what was looked at to reading, or to finding all anew.
+    fn found(&mut self, discovery: Discovery) -> Phase {
+        let (is_in_doubt, goes_on) = (discovery.is_in_doubt(), discovery.goes_on());
+        let mut subnet = discovery.into_subnet();
+        if is_in_doubt {
+            self.before.subnet = subnet;
+            return Phase::Finding(Discovery::new(self.options));
+        }
+        if !goes_on {
+            take_over(&mut subnet, core::mem::take(&mut self.before.subnet));
+        }
+        self.read(subnet)
+    }
+
     /// From finding to reading, or to the end where there is no plan. The plan is made once: a second one would be made of
     /// a subnet that is half written.
     fn read(&mut self, mut subnet: Subnet) -> Phase {
-        take_over(&mut subnet, core::mem::take(&mut self.before.subnet));
         let wanted = self.plan.as_mut().and_then(|plan| plan.wanted(&subnet));
         let Some(wanted) = wanted else {
             return Phase::Refused(Box::new(subnet));
         };
+        subnet.planned();
         let reading = Reading::new(&mut subnet, &wanted, &self.before.memory);
         Phase::Reading(Box::new((reading, subnet, wanted)))
     }
@@ -367,9 +425,22 @@ const fn is_last(phase: &Phase) -> bool {
     )
 }
 
+/// What is known of nodes that are there and do not answer, all of it or in part.
+fn recall(subnet: &mut Subnet, before: &Subnet) {
+    let nodes: Vec<NodeIx> = subnet.places().map(|(at, _)| at).collect();
+    for at in nodes {
+        let is_silent = subnet.fill_in(at, before);
+        if let Some(node) = subnet.node_mut(at) {
+            node.is_mute |= is_silent && node.is_switch();
+        }
+    }
+    subnet.recall(before);
+}
+
 /// Tables that were told or acknowledged before and were not read now. They are moved: those of a large subnet take
 /// hundreds of megabytes. Of nodes that are gone nothing is kept; when they are back they are read.
 fn take_over(subnet: &mut Subnet, before: Subnet) {
+    recall(subnet, &before);
     // A node that may have forgotten gets its tables again, whatever else is as it was.
     let keeps = !subnet.nodes().iter().any(reading::may_have_forgotten);
     subnet.set_as_left(keeps && subnet.is_like(&before));

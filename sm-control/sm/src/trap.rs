@@ -8,10 +8,12 @@
 //! | trap | what it says | looked at | told to subscribers |
 //! |---|---|---|---|
 //! | 128 | the state of a link of a switch has changed | yes | yes |
-//! | 129, 130, 131 | link integrity, buffer overruns, flow control | yes | no, as with OpenSM |
+//! | 129, 130, 131 | link integrity, buffer overruns, flow control | no: no state has changed | no, as with OpenSM |
 //! | 144, 145 | something of a node has changed | yes | yes |
 //! | 256 to 259 | a wrong key was used | no: nothing has changed | yes |
 //! | vendors', others | | no | yes |
+//!
+//! What is read again for which trap [`crate::discovery::Told`] says.
 //!
 //! Whoever sends traps without end costs an answer each. What follows from them is bounded elsewhere: sweeps by whoever orders them, and
 //! Reports by [`Repeats`].
@@ -63,16 +65,6 @@ impl Trap {
             repress: zerocopy::transmute!(repress),
         })
     }
-}
-
-/// The subnet may be other than it was.
-pub const fn may_have_changed(notice: &Notice) -> bool {
-    let number = notice.trap_number.get();
-    notice.is_generic()
-        && matches!(
-            number,
-            trap::LINK_STATE..=trap::FLOW_CONTROL | trap::LOCAL_CHANGE | trap::SYSTEM_IMAGE_GUID
-        )
 }
 
 /// Subscribers hear of it, if it is not repeated too often. Those of 64 to 67 are this SA's own.
@@ -141,6 +133,7 @@ const MOST: usize = 4096;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discovery::Told;
     use crate::sm_info::SmInfo;
 
     fn own(state: SmState) -> Own {
@@ -196,10 +189,13 @@ mod tests {
     fn what_follows_from_which_trap() {
         let follows = |number| {
             let heard = Trap::parse(&sent(number), &own(SmState::Master)).unwrap();
-            (may_have_changed(&heard.notice), is_forwarded(&heard.notice))
+            (
+                Told::default().hear(&heard.notice),
+                is_forwarded(&heard.notice),
+            )
         };
         assert_eq!(follows(128), (true, true));
-        assert_eq!(follows(130), (true, false));
+        assert_eq!(follows(130), (false, false));
         assert_eq!(follows(144), (true, true));
         assert_eq!(follows(257), (false, true));
         assert_eq!(follows(64), (false, false), "ours to tell");

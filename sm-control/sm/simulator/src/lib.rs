@@ -159,6 +159,13 @@ impl Simulator {
         }
     }
 
+    /// A node has another GUID from now on, whoever has it already.
+    pub fn set_guid(&mut self, node: sa_fabric::NodeIx, guid: sa_wire::Guid) {
+        if let Some(device) = self.devices.get_mut(node.get()) {
+            device.set_guid(guid);
+        }
+    }
+
     /// From now on this holds too. The first rule that fits an SMP decides.
     pub fn add_rule(&mut self, rule: Rule) {
         self.faults.add(rule);

@@ -23,9 +23,11 @@
 //!
 //! Not here: M_Keys that differ from node to node.
 
+mod again;
 mod nodes;
 mod ports;
 mod question;
+mod scope;
 
 use std::collections::VecDeque;
 
@@ -36,9 +38,13 @@ use crate::executor::{Outcome, Request};
 use crate::model::attributes::{Data, switch_info};
 use crate::model::{Block, Finding, Node, Place, Route, Subnet};
 use crate::sm_info::SmInfo;
+use crate::writing::STATE_CHANGE;
+
+use self::again::Again;
 
 pub use self::question::Question;
 pub(crate) use self::question::device;
+pub use self::scope::{Heard, Scope, Told};
 
 /// What an operator may set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,10 +71,12 @@ pub struct Discovery {
     options: Options,
     subnet: Subnet,
     questions: VecDeque<Question>,
+    /// What is read again of a subnet that is known; none where all is found anew.
+    again: Option<Box<Again>>,
 }
 
 impl Discovery {
-    /// Begins with the node of this SM.
+    /// Finds all anew, beginning with the node of this SM.
     pub fn new(options: Options) -> Self {
         let own = Question::Node {
             from: None,
@@ -78,28 +86,42 @@ impl Discovery {
             options,
             subnet: Subnet::default(),
             questions: VecDeque::from([own]),
+            again: None,
         }
     }
 
     /// The next question, for the executor. `None`: answers have to come first, or all is known. It is over when this
     /// is so and no question is without its outcome.
     pub fn next_question(&mut self) -> Option<(Request, Question)> {
-        while let Some(question) = self.questions.pop_front() {
-            if self.is_settled(&question) {
-                continue;
-            }
-            if let Some(request) = question.request(&self.subnet, self.options.m_key) {
-                return Some((request, question));
+        loop {
+            self.release();
+            let question = self.questions.pop_front()?;
+            let request = || question.request(&self.subnet, self.options.m_key);
+            match Some(())
+                .filter(|()| !self.is_settled(&question))
+                .and_then(|()| request())
+            {
+                Some(request) => return Some((request, question)),
+                None => self.closed(&question),
             }
         }
-        None
     }
 
     /// What came of a question.
     pub fn answered(&mut self, question: Question, outcome: Outcome) {
+        let asked = question.clone();
+        self.ended(question, outcome);
+        self.closed(&asked);
+    }
+
+    fn ended(&mut self, question: Question, outcome: Outcome) {
         let status = match outcome {
-            Outcome::Answered(data) => return self.told(question, &data),
+            Outcome::Answered(data) => {
+                self.no_more(&question);
+                return self.told(question, &data);
+            }
             Outcome::Refused(status) => Some(status),
+            Outcome::Mute if self.has_other_way(&question) => return,
             Outcome::Mute => None,
         };
         let place = self.place(&question);
@@ -115,12 +137,64 @@ impl Discovery {
                 });
                 self.refused(&question);
             }
-            None => self.subnet.note(Finding::Mute {
-                place,
-                attribute,
-                modifier,
-            }),
+            None => {
+                self.over(&question);
+                self.subnet.note(Finding::Mute {
+                    place,
+                    attribute,
+                    modifier,
+                });
+                self.unanswered(&question);
+            }
         }
+    }
+
+    /// What follows from silence.
+    fn unanswered(&mut self, question: &Question) {
+        match *question {
+            Question::Switch { node } => self.is_silent(node),
+            Question::Port { at, .. } => {
+                let is_switch = self.subnet.node(at.node).is_some_and(Node::is_switch);
+                if !is_switch {
+                    self.is_silent(at.node);
+                }
+            }
+            Question::Node {
+                from: Some(from), ..
+            } => self.nobody_behind(from),
+            Question::Manager { at } => {
+                let is_gone = self.subnet.forget_manager(at).is_some();
+                self.changed(is_gone);
+            }
+            _ => {}
+        }
+    }
+
+    /// A question has an answer: what stood for want of one stands no more.
+    fn no_more(&mut self, question: &Question) {
+        let Some(at) = question.asked_of().filter(|_| self.again.is_some()) else {
+            return;
+        };
+        self.answers(at.node);
+        self.over(question);
+    }
+
+    /// What stood for an earlier question like this one stands no more.
+    fn over(&mut self, question: &Question) {
+        let Some(at) = question.asked_of().filter(|_| self.again.is_some()) else {
+            return;
+        };
+        let Some(node) = self.subnet.node(at.node) else {
+            return;
+        };
+        let (guid, is_switch) = (node.guid(), node.is_switch());
+        let (attribute, _) = question.attribute(is_switch);
+        self.subnet.keep_findings(|finding| {
+            let asked = finding.asked();
+            asked.is_none_or(|(place, asked)| {
+                asked != attribute || place.node != Some(guid) || place.port != Some(at.port)
+            })
+        });
     }
 
     /// Questions that were not given out yet.
@@ -135,10 +209,24 @@ impl Discovery {
 
     /// The subnet, when all is known.
     pub fn into_subnet(self) -> Subnet {
-        self.subnet
+        match self.again {
+            Some(again) => again.end(self.subnet),
+            None => self.subnet,
+        }
+    }
+
+    /// The subnet is to be found anew, as what is known of it cannot be.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.again.as_ref().is_some_and(|again| again.is_in_doubt)
+    }
+
+    /// It began with a subnet that was known.
+    pub(crate) const fn goes_on(&self) -> bool {
+        self.again.is_some()
     }
 
     fn ask(&mut self, question: Question) {
+        self.opened(&question);
         self.questions.push_back(question);
     }
 
@@ -146,9 +234,9 @@ impl Discovery {
         match question {
             Question::Node { from, route } => self.node_told(from, route, data),
             Question::Description { at } => {
-                if let Some(node) = self.subnet.node_mut(at.node) {
-                    node.record.description = *data;
-                }
+                let node = self.subnet.node_mut(at.node);
+                let was = node.map(|node| core::mem::replace(&mut node.record.description, *data));
+                self.changed(was != Some(*data));
             }
             Question::Switch { node } => self.switch_told(node, data),
             Question::Port { at, .. } => self.port_told(at, data),
@@ -161,6 +249,7 @@ impl Discovery {
     fn refused(&mut self, question: &Question) {
         if let Question::Port { at, .. } = *question
             && at.port == 0
+            && self.again.is_none()
         {
             self.ask_external_ports(at.node, false);
         }
@@ -168,7 +257,7 @@ impl Discovery {
 
     /// Nothing is to be learned by asking any more: the far end has told of this link already.
     fn is_settled(&self, question: &Question) -> bool {
-        matches!(question, Question::Node { from: Some(from), .. } if self.subnet.peer(*from).is_some())
+        matches!(question, Question::Node { from: Some(from), .. } if self.subnet.peer(*from).is_some() && !self.is_doubted(*from))
     }
 
     fn is_of_switch(&self, question: &Question) -> bool {
@@ -205,12 +294,22 @@ impl Discovery {
             end_port: node.end_port(at.port),
             modifier,
         };
+        let has_changed = node.tables.get(block) != Some(data);
         node.tables.set(block, *data);
+        self.changed(has_changed);
     }
 
     fn manager_told(&mut self, at: PortRef, data: &Data) {
         match SmInfo::parse(data) {
-            Some(info) => self.subnet.note_manager(at, info),
+            Some(info) => {
+                let was = self.subnet.managers().find(|(port, _)| *port == at);
+                let has_changed = was.is_none_or(|(_, was)| {
+                    (was.guid, was.sm_key, was.priority, was.state)
+                        != (info.guid, info.sm_key, info.priority, info.state)
+                });
+                self.subnet.note_manager(at, info);
+                self.changed(has_changed);
+            }
             None => {
                 let place = self.place_of(at);
                 let what = "it has no state that an SM can have";
@@ -228,8 +327,14 @@ impl Discovery {
     }
 
     fn switch_told(&mut self, node: NodeIx, data: &Data) {
-        if let Some(found) = self.subnet.node_mut(node) {
-            found.switch_info = Some(switch_info(data));
+        let info = switch_info(data);
+        let old = self
+            .subnet
+            .node_mut(node)
+            .and_then(|it| it.switch_info.replace(info));
+        if self.again.is_some() && old.is_some() {
+            let says_change = info.life_time_and_change & STATE_CHANGE != 0;
+            return self.switch_looked_at(node, old != Some(info), says_change);
         }
         // Ports whose PortInfo came before it.
         let ports = self.subnet.node(node).into_iter().flat_map(Node::ports);

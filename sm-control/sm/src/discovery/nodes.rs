@@ -43,7 +43,10 @@ impl Discovery {
         };
         let node = match Node::new(record) {
             Ok(node) => node,
-            Err(error) => return self.impossible(place, attribute::NODE_INFO, error.what()),
+            Err(error) => {
+                from.into_iter().for_each(|from| self.nobody_behind(from));
+                return self.impossible(place, attribute::NODE_INFO, error.what());
+            }
         };
         // An SM on a switch is behind its port 0; a link ends at none.
         let is_own_port0 = from.is_none() && node.is_switch() && entered == 0;
@@ -78,7 +81,12 @@ impl Discovery {
             port: entered,
         };
         match from {
-            Some(from) => self.subnet.join(from, at),
+            Some(from) => {
+                self.subnet.join(from, at);
+                self.taken_in(from, node);
+            }
+            // This SM's own port is not where it was.
+            None if self.again.is_some() => self.doubt(),
             None => self.subnet.set_sm(at),
         }
         self.ask(Question::Description { at });
@@ -97,28 +105,68 @@ impl Discovery {
             node,
             port: answer.entered,
         };
-        let (Some(from), Some(known)) = (from, self.subnet.node(node)) else {
+        let Some(known) = self.subnet.node(node) else {
             return;
         };
-        if !is_same(&known.record, &answer.node.record) {
-            return self.duplicate(at, place);
+        let is_same = is_same(&known.record, &answer.node.record);
+        let Some(from) = from else {
+            return self.told_anew(node, &answer.node.record);
+        };
+        if !is_same {
+            return match self.is_doubted(from) && self.subnet.peer(from) == Some(at) {
+                // Another device, or new firmware, in the place of the one that was there.
+                true => self.doubt(),
+                false => {
+                    self.nobody_behind(from);
+                    self.duplicate(at, place);
+                }
+            };
         }
         if from.node == node {
             let (one, other) = (self.place_of(from.min(at)), self.place_of(from.max(at)));
             return self.subnet.note(Finding::CableLoop { one, other });
         }
-        if self.subnet.peer(at).is_some_and(|peer| peer != from) {
+        let is_elsewhere = self.subnet.peer(at).is_some_and(|peer| peer != from);
+        if is_elsewhere && self.is_to_be_judged(from, at) {
+            return;
+        }
+        if is_elsewhere {
+            self.nobody_behind(from);
             return self.duplicate(at, place);
         }
-        let is_new_port =
-            !known.is_switch() && known.port(at.port).is_some_and(|port| port.route.is_none());
-        self.subnet.join(from, at);
+        let known = self.subnet.node(node).filter(|known| !known.is_switch());
+        let port = known.and_then(|known| known.port(at.port));
+        let is_new_port = port.is_some_and(|port| port.route.is_none());
+        let old = self.subnet.peer(from).filter(|peer| *peer != at);
         if is_new_port {
             self.reached(node, at.port, answer.route);
             if let Some(port) = self.subnet.port_mut(at) {
                 port.guid = Guid::new(answer.node.record.port_guid.get()).ok();
             }
+        }
+        self.confirmed(from, at);
+        self.subnet.join(from, at);
+        if is_new_port && self.again.is_none() {
             self.ask_port(at, false);
+        }
+        if let Some(old) = old {
+            self.look_at_far_end(old);
+        }
+    }
+
+    /// NodeInfo of a node that is known, by a way that was known: SystemImageGUID may be another.
+    fn told_anew(&mut self, node: NodeIx, record: &NodeRecord) {
+        let Some(known) = self.subnet.node_mut(node).filter(|_| self.again.is_some()) else {
+            return;
+        };
+        let old = core::mem::replace(
+            &mut known.record.system_image_guid,
+            record.system_image_guid,
+        );
+        let is_same = is_same(&known.record, record);
+        self.changed(old != record.system_image_guid);
+        if !is_same {
+            self.doubt();
         }
     }
 

@@ -45,8 +45,12 @@ impl Discovery {
         let Some(port) = self.subnet.port_mut(at) else {
             return;
         };
-        port.info = Some(info);
+        let old = port.info.replace(info);
         let Some(state) = port.state() else {
+            if self.again.is_some() {
+                // What it told before is more than nothing.
+                port.info = old;
+            }
             let place = self.place_of(at);
             return self.impossible(
                 place,
@@ -54,18 +58,21 @@ impl Discovery {
                 "it has no state that a port can have",
             );
         };
-        if is_port0 {
-            let mask = info.capability_mask.get();
-            let extended = mask & PortInfoRecord::EXTENDED_SPEEDS != 0;
-            self.ask_external_ports(at.node, extended);
-        }
-        self.ask_keys(at);
         // IsSM of external ports means nothing: an SM is behind an end port.
         let is_end_port = is_port0 || !is_switch;
         let has_manager = info.capability_mask.get() & PortInfoRecord::IS_SM != 0;
         if is_end_port && has_manager && self.subnet.sm() != Some(at) {
             self.ask(Question::Manager { at });
         }
+        if let Some(old) = old.filter(|_| self.again.is_some()) {
+            return self.port_looked_at(at, &old);
+        }
+        if is_port0 {
+            let mask = info.capability_mask.get();
+            let extended = mask & PortInfoRecord::EXTENDED_SPEEDS != 0;
+            self.ask_external_ports(at.node, extended);
+        }
+        self.ask_keys(at);
         // Packets pass a CA at no port but the SM's own.
         let is_way_on = is_switch || self.subnet.sm() == Some(at);
         if !is_port0 && is_way_on && state > PortState::Down {
@@ -74,8 +81,8 @@ impl Discovery {
     }
 
     /// Who is at the far end?
-    fn follow(&mut self, at: PortRef) {
-        if self.subnet.peer(at).is_some() {
+    pub(super) fn follow(&mut self, at: PortRef) {
+        if self.subnet.peer(at).is_some() && !self.is_doubted(at) {
             return;
         }
         let Some(route) = self.subnet.route(at) else {

@@ -97,7 +97,11 @@ impl Question {
     /// The way to who answers.
     pub(super) fn route(&self, subnet: &Subnet) -> Option<Route> {
         match self {
-            Self::Node { route, .. } => Some(route.clone()),
+            // The way to the near end may be another one by now.
+            Self::Node {
+                from: Some(from), ..
+            } => subnet.route(*from)?.then(from.port),
+            Self::Node { from: None, route } => Some(route.clone()),
             other => subnet.route(other.asked_of()?).cloned(),
         }
     }

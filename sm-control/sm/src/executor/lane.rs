@@ -25,6 +25,8 @@ pub(super) struct Lane<T> {
     pub(super) answers: u64,
     /// It left the last request unanswered: one at a time, out of the window of the others.
     pub(super) is_slow: bool,
+    /// It was silent before: no request of it is tried again.
+    pub(super) is_doubtful: bool,
     /// It stands in a queue of those that may send.
     pub(super) is_queued: bool,
     window: Window,
@@ -37,6 +39,7 @@ impl<T> Lane<T> {
             flying: 0,
             answers: 0,
             is_slow: false,
+            is_doubtful: false,
             is_queued: false,
             window: Window::new(limits.per_device / 2, limits.per_device),
         }
@@ -69,7 +72,7 @@ impl<T> Lane<T> {
     /// It lives.
     pub(super) fn answered(&mut self) {
         self.answers += 1;
-        self.is_slow = false;
+        (self.is_slow, self.is_doubtful) = (false, false);
         self.window.grow();
     }
 

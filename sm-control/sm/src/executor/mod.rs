@@ -212,6 +212,12 @@ impl<T> Executor<T> {
         self.lanes.get(&device).is_some_and(|lane| lane.is_slow)
     }
 
+    /// A device is expected to leave requests unanswered: each is tried once, until one is answered.
+    pub fn expect_silence(&mut self, device: Device) {
+        let new = || Lane::new(&self.limits);
+        self.lanes.entry(device).or_insert_with(new).is_doubtful = true;
+    }
+
     /// How many requests may be under way now, in all.
     pub const fn window(&self) -> u32 {
         self.window.size()
@@ -342,7 +348,7 @@ impl<T> Executor<T> {
         {
             self.window.halve();
         }
-        if pending.tries <= self.limits.retries {
+        if pending.tries <= self.limits.retries && !lane.is_doubtful {
             lane.again(pending);
             self.waiting += 1;
         } else {

@@ -73,6 +73,24 @@ pub enum Finding {
     },
 }
 
+impl Finding {
+    /// Where a request led, and for which attribute, that has to have another outcome for this to be over.
+    pub(crate) const fn asked(&self) -> Option<(&Place, u16)> {
+        match self {
+            Self::Mute {
+                place, attribute, ..
+            }
+            | Self::Refused {
+                place, attribute, ..
+            }
+            | Self::Impossible {
+                place, attribute, ..
+            } => Some((place, *attribute)),
+            Self::DuplicateGuid { .. } | Self::CableLoop { .. } | Self::TooFar { .. } => None,
+        }
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.node, self.port) {

@@ -16,9 +16,11 @@
 pub mod attributes;
 mod finding;
 mod node;
+mod recalled;
 mod route;
-mod same;
+pub(crate) mod same;
 mod tables;
+mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,6 +34,7 @@ pub use self::node::{Node, NodeError, Port, PortState};
 pub use self::route::Route;
 pub(crate) use self::same::told;
 pub use self::tables::{Block, Tables};
+pub(crate) use self::ways::Parents;
 
 /// A subnet as it was found.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +44,10 @@ pub struct Subnet {
     sm: Option<PortRef>,
     managers: BTreeMap<PortRef, SmInfo>,
     findings: BTreeSet<Finding>,
+    /// Of reading and writing, since something was planned last.
+    missed: BTreeSet<Finding>,
+    /// What is noted from now on is of reading and writing.
+    is_planned: bool,
     is_as_left: bool,
 }
 
@@ -160,14 +167,43 @@ impl Subnet {
         self.managers.insert(at, info);
     }
 
-    /// What is wrong with the subnet, kind by kind, each once.
+    /// What is wrong with the subnet: as it was found, then as it was written.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
-        self.findings.iter()
+        self.findings.iter().chain(&self.missed)
     }
 
     /// Notes what is wrong, unless it is noted already.
     pub fn note(&mut self, finding: Finding) {
-        self.findings.insert(finding);
+        match self.is_planned {
+            true => self.missed.insert(finding),
+            false => self.findings.insert(finding),
+        };
+    }
+
+    /// It is found anew: what was missed when it was written stands until something is planned again.
+    pub(crate) const fn begin(&mut self) {
+        (self.is_planned, self.is_as_left) = (false, false);
+    }
+
+    /// It was found, and is read and written from now on.
+    pub(crate) fn planned(&mut self) {
+        self.is_planned = true;
+        self.missed.clear();
+    }
+
+    /// What was found wrong so far.
+    pub(crate) const fn found_wrong(&self) -> &BTreeSet<Finding> {
+        &self.findings
+    }
+
+    /// What was found wrong and does not pass is wrong no more, or is about to be asked again.
+    pub(crate) fn keep_findings(&mut self, keeps: impl FnMut(&Finding) -> bool) {
+        self.findings.retain(keeps);
+    }
+
+    /// No SM is on that port any more.
+    pub(crate) fn forget_manager(&mut self, at: PortRef) -> Option<SmInfo> {
+        self.managers.remove(&at)
     }
 }
 

@@ -16,6 +16,10 @@ pub struct Node {
     pub switch_info: Option<SwitchInfoRecord>,
     /// Tables as the node last acknowledged them.
     pub tables: Tables,
+    /// It leaves requests unanswered, and its links are up as far as its neighbours tell: what it holds is what it last acknowledged.
+    pub is_mute: bool,
+    /// PortStateChange of it was cleared after its ports had been read: they are read once more.
+    pub(crate) is_unsettled: bool,
     kind: NodeType,
     guid: Guid,
     /// Shape: index = port number. Port 0 of CAs and routers is not used.
@@ -57,6 +61,8 @@ impl Node {
             record,
             switch_info: None,
             tables: Tables::default(),
+            is_mute: false,
+            is_unsettled: false,
             kind,
             guid,
             ports,

@@ -49,6 +49,13 @@ impl Tables {
         }
     }
 
+    /// What the node holds is not known any more, but for P_Keys.
+    pub(crate) fn keep_keys(&mut self) {
+        self.blocks
+            .retain(|block, _| block.attribute == attribute::PKEY_TABLE);
+        self.multicast = 0;
+    }
+
     /// All blocks, by attribute, end port and modifier.
     pub fn blocks(&self) -> impl Iterator<Item = (&Block, &Data)> {
         self.blocks.iter()

@@ -70,6 +70,9 @@ impl Reading {
             let Some(node) = subnet.node_mut(at) else {
                 continue;
             };
+            if node.is_mute {
+                continue;
+            }
             // Before anything of it is read: what it tells of itself decides.
             let is_fresh = fresh::is_fresh(node);
             if is_fresh && node.is_switch() {

@@ -244,10 +244,12 @@ impl Writing {
         if is_refused && let Some(key) = key(set, subnet) {
             self.memory.note(key, set.data, None);
         }
-        if let (Kind::Table(block), false) = (set.kind, is_refused)
-            && let Some(node) = subnet.node_mut(set.at.node)
-        {
-            node.tables.forget(block);
+        if let Some(node) = subnet.node_mut(set.at.node).filter(|_| !is_refused) {
+            // It is asked by the next sweep, and written to when it answers.
+            node.is_mute = true;
+            if let Kind::Table(block) = set.kind {
+                node.tables.forget(block);
+            }
         }
     }
 

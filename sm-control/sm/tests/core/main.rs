@@ -18,6 +18,7 @@ mod golden;
 mod hostile;
 mod ibsim;
 mod limits;
+mod living;
 mod plan;
 mod reading;
 mod rig;

@@ -35,10 +35,19 @@ pub(crate) fn discover(fabric: &Fabric, sm: PortRef) -> Found {
 
 /// Until nothing is open. No more than a million SMPs: a test that does not end fails.
 pub(crate) fn discover_over(simulator: &mut Simulator, sm: PortRef, limits: Limits) -> Found {
+    found_from(simulator, sm, limits, Duration::ZERO)
+}
+
+/// From that time on.
+pub(crate) fn discover_from(simulator: &mut Simulator, sm: PortRef, now: Duration) -> Found {
+    found_from(simulator, sm, Limits::default(), now)
+}
+
+fn found_from(simulator: &mut Simulator, sm: PortRef, limits: Limits, begun: Duration) -> Found {
     let mut discovery = Discovery::new(Options::default());
     let mut executor = Executor::new(limits, 0x1234);
     let mut by_attribute: BTreeMap<u16, usize> = BTreeMap::new();
-    let (mut ended, mut now) = (Vec::new(), Duration::ZERO);
+    let (mut ended, mut now) = (Vec::new(), begun);
     loop {
         while let Some((request, question)) = discovery.next_question() {
             executor.ask(request, question);

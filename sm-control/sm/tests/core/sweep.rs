@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fabric_simulator::{Effect, Rule, Simulator};
 use sa_fabric::PortRef;
-use sa_sm::discovery::Options;
+use sa_sm::discovery::{Options, Scope};
 use sa_sm::executor::{Counts, Limits};
 use sa_sm::model::{Finding, PortState, Subnet};
 use sa_sm::sweep::{Sweep, Swept};
@@ -40,8 +40,24 @@ pub(crate) fn sweep_with(
     before: Swept,
     plan: impl FnOnce(&Subnet) -> Option<Arc<Wanted>>,
 ) -> Ended {
-    let mut sweep = Sweep::new(Options::default(), Limits::default(), 7, before, plan);
-    let (mut wire, mut now, mut last_active) = (Vec::new(), Duration::ZERO, Duration::ZERO);
+    sweep_again(
+        simulator,
+        (sm, Duration::ZERO),
+        (before, &Scope::Whole),
+        plan,
+    )
+}
+
+/// A sweep of that scope, from that time on.
+pub(crate) fn sweep_again(
+    simulator: &mut Simulator,
+    (sm, begun): (PortRef, Duration),
+    (before, scope): (Swept, &Scope),
+    plan: impl FnOnce(&Subnet) -> Option<Arc<Wanted>>,
+) -> Ended {
+    let (options, limits) = (Options::default(), Limits::default());
+    let mut sweep = Sweep::again(options, limits, 7, (before, scope), plan);
+    let (mut wire, mut now, mut last_active) = (Vec::new(), begun, Duration::ZERO);
     loop {
         while let Some(bytes) = sweep.send(now) {
             wire.push(Smp::read_from_bytes(&bytes[..]).unwrap());

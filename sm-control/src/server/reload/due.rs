@@ -32,7 +32,7 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 const WATCH: Duration = Duration::from_millis(20);
 
 /// How long traps of devices are collected before a sweep.
-const TRAPS_COLLECTED: Duration = Duration::from_millis(20);
+const TRAPS_COLLECTED: Duration = Duration::from_millis(2);
 
 /// A fabric that keeps changing is read after so many times of what it should have done: a port
 /// that goes up and down all day must not keep all other changes out.
@@ -271,6 +271,19 @@ impl Schedule {
     /// What was due is in service.
     pub(super) const fn succeeded(&mut self) {
         self.retries = 0;
+    }
+
+    /// What was due is in service and left something undone: another reading comes after this pause, unless one comes earlier.
+    pub(super) fn again(&mut self, pause: Duration) {
+        let at = Instant::now() + pause;
+        if self.waiting.is_none() {
+            self.waiting = Some(Waiting {
+                at,
+                latest: at,
+                cause: Cause::Retry,
+                anyway: false,
+            });
+        }
     }
 
     /// What was due failed, and nothing tells when it would not any more: it is tried again soon,

@@ -291,6 +291,13 @@ impl<'a> Loader<'a> {
         let outcome = self.walk(due, read_at);
         self.status.load_ends();
         self.schedule.ended();
+        let again_in = self
+            .sources
+            .manager()
+            .and_then(|manager| manager.again_in());
+        if let (Outcome::Done, Some(pause)) = (outcome, again_in) {
+            self.schedule.again(pause);
+        }
         outcome
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sa_fabric::options::ManagerOptions;
-use sa_sm::discovery;
+use sa_sm::discovery::{self, Scope};
 use sa_sm::executor::{Counts, Limits, Outcome, Request};
 use sa_sm::plan::Plan;
 use sa_sm::sweep::{Progress, Sweep};
@@ -27,6 +27,7 @@ impl Manager {
     pub(super) fn run(
         &mut self,
         options: &ManagerOptions,
+        scope: &Scope,
         plan: impl Plan,
     ) -> Result<Progress, SweepError> {
         let port = self.attached(options)?;
@@ -36,7 +37,13 @@ impl Manager {
         };
         self.limits = limits(options);
         let before = core::mem::take(&mut self.swept);
-        let sweep = Sweep::by(discovery, limits(options), self.transaction, before, plan);
+        let sweep = Sweep::going_on(
+            discovery,
+            limits(options),
+            self.transaction,
+            (before, scope),
+            plan,
+        );
         let sweeps = Arc::clone(&self.sweeps);
         let mut watch = Watch::new(TOLD_EVERY, |told| {
             sweeps.go_on(told);

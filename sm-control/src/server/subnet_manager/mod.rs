@@ -59,6 +59,7 @@ use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_compiler::state::FabricState;
 use sa_fabric::options::ManagerOptions;
 use sa_fabric::sa_records::MulticastTables;
+use sa_sm::discovery::Scope;
 use sa_sm::executor::Limits;
 use sa_sm::sm_info::SmState;
 use sa_sm::sweep::{Progress, Swept};
@@ -107,8 +108,14 @@ pub(in crate::server) struct Manager {
     standby: Option<Standby>,
     /// It stood by once: what it remembers of LIDs may be old.
     has_stood_by: bool,
-    /// The last sweep planned, wrote nothing and left nothing undone: another one that finds the same need not plan.
+    /// The last sweep that planned left nothing undone: another one that finds what it has left need not plan.
     is_quiet: bool,
+    /// When all switches were asked last.
+    looked: Option<Instant>,
+    /// When another sweep is to try what this one has left undone, and after what pause.
+    again_in: Option<Duration>,
+    /// The pause before this sweep, where it is such another one.
+    pause: Duration,
     stop: Arc<AtomicBool>,
     /// How SMPs are sent, as the last sweep had it.
     limits: Limits,
@@ -151,6 +158,9 @@ impl Manager {
             standby: None,
             has_stood_by: false,
             is_quiet: false,
+            looked: None,
+            again_in: None,
+            pause: Duration::ZERO,
             stop: Arc::clone(stop),
             limits: Limits::default(),
             groups: Groups::new(groups),
@@ -203,6 +213,8 @@ impl Manager {
         stamp: Stamp,
     ) -> Result<Option<Compiled>, SweepError> {
         let begun = Instant::now();
+        let pause = self.again_in.take();
+        self.pause = pause.unwrap_or_default();
         self.sweeps.begin();
         let swept = self.swept(inputs, options, when, before, stamp);
         let swept = swept.map(|first| {
@@ -267,7 +279,8 @@ impl Manager {
             is_skipped: false,
             yields: None,
         };
-        let swept = self.run(options, &mut attempt);
+        let scope = self.scope(options, when);
+        let swept = self.run(options, &scope, &mut attempt);
         let Attempt {
             planning,
             is_skipped,
@@ -317,11 +330,41 @@ impl Manager {
         if is_new || has_written || when == When::Always {
             tell_end(&progress, &planned, begun.elapsed());
         }
-        self.is_quiet = !has_written && !self.is_undone(&planned);
+        self.is_quiet = !self.is_undone(&planned);
+        self.again_in = self.pause_after(progress.failed);
         if when == When::Changed && !is_new && !has_written {
             return Ok(None);
         }
         Ok(Some(self.in_force(planned, before, stamp)?))
+    }
+
+    /// When the next sweep is to begin, where this one has left something undone that soon may be done.
+    pub(in crate::server) const fn again_in(&self) -> Option<Duration> {
+        self.again_in
+    }
+
+    /// Where Sets stayed without an answer: their devices are asked again soon, and later each time.
+    fn pause_after(&self, failed: u64) -> Option<Duration> {
+        let is_silent = self.swept.subnet.nodes().iter().any(|node| node.is_mute);
+        (failed > 0 && is_silent).then(|| (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE))
+    }
+
+    /// How much is to be read. What devices told is taken, whether it is followed or all is read anyway.
+    fn scope(&mut self, options: &ManagerOptions, when: When) -> Scope {
+        let told = self.traps.take();
+        let is_master = self.identity.now().info.state == SmState::Master;
+        let is_whole = when == When::Always || options.sweeps.force_heavy || !is_master;
+        let interval = Duration::from_secs(options.sweeps.interval.into());
+        // Traps all day must not keep out what nobody tells.
+        let is_late = self.looked.is_none_or(|at| at.elapsed() >= interval);
+        if is_whole || is_late || told.is_empty() {
+            self.looked = Some(Instant::now());
+        }
+        match (is_whole, is_late || told.is_empty()) {
+            (true, _) => Scope::Whole,
+            (false, true) => Scope::Light(told),
+            (false, false) => Scope::Told(told),
+        }
     }
 
     /// Something of the plan, or of the groups' tables that follow it, is not held and has to be tried again.
@@ -373,6 +416,11 @@ impl Manager {
         Ok(planner.with_restored_clients(self.groups.are_restored()))
     }
 }
+
+/// After a sweep of which Sets were not answered. A device that reboots needs seconds, one that lost a few SMPs nothing.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// It doubles up to this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 
 /// As OpenSM's log has it.
 fn tell_end(progress: &Progress, planned: &Planned, took: Duration) {

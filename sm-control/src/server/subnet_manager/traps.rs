@@ -5,13 +5,14 @@
 //!                               └─ not repeated too often ───> the slow lane: Reports to subscribers
 //! ```
 //!
-//! Nobody is waited for: the loader is told that something changed, not what, so one word that waits stands for all; and of Notices
-//! that nobody takes some are dropped, which is counted.
+//! Nobody is waited for: the loader is told that something changed, so one word that waits stands for all, and takes what and where when it
+//! sweeps, once for each device; and of Notices that nobody takes some are dropped, which is counted.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender, TryIter, bounded};
+use sa_sm::discovery::Told;
 use sa_sm::sm_info::Own;
 use sa_sm::trap::{self, Repeats, Trap};
 use sa_wire::notice::Notice;
@@ -25,6 +26,8 @@ use crate::server::operators::sweeps::Sweeps;
 pub(in crate::server) struct Traps {
     tell: Sender<Change>,
     told: Receiver<Change>,
+    /// Who told what since the last sweep began. Shape: as many as there are LIDs at most.
+    devices: Mutex<Told>,
     /// `sweep_on_trap`, as the last sweep had it.
     are_followed: AtomicBool,
     notices: (Sender<Notice>, Receiver<Notice>),
@@ -38,6 +41,7 @@ impl Default for Traps {
         Self {
             tell,
             told,
+            devices: Mutex::default(),
             are_followed: AtomicBool::new(true),
             notices: bounded(NOTICES),
             sweeps: Arc::default(),
@@ -66,9 +70,20 @@ impl Traps {
         self.are_followed.store(are_followed, Ordering::Relaxed);
     }
 
+    /// What devices told since the last call.
+    pub(super) fn take(&self) -> Told {
+        core::mem::take(&mut *self.devices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Where they are counted.
     pub(super) const fn sweeps(&self) -> &Arc<Sweeps> {
         &self.sweeps
+    }
+
+    /// True where the subnet is to be looked at.
+    fn note(&self, notice: &Notice) -> bool {
+        let mut devices = self.devices.lock().unwrap_or_else(PoisonError::into_inner);
+        devices.hear(notice)
     }
 
     /// Takes an SMP that came from `from`, and gives what goes back. `None` where it is no trap.
@@ -80,7 +95,8 @@ impl Traps {
     ) -> Option<[u8; 256]> {
         let Trap { notice, repress } = Trap::parse(smp, own)?;
         self.sweeps.traps.fetch_add(1, Ordering::Relaxed);
-        if trap::may_have_changed(&notice) && self.are_followed.load(Ordering::Relaxed) {
+        let is_followed = self.are_followed.load(Ordering::Relaxed);
+        if is_followed && self.note(&notice) {
             // Full: the loader has not looked yet, and will find this too.
             let _ = self
                 .tell

@@ -89,6 +89,13 @@ impl Device {
         }
     }
 
+    /// It tells this node GUID from now on, and as that of its ports.
+    pub(crate) fn set_guid(&mut self, guid: Guid) {
+        self.guid = guid;
+        self.node_info.node_guid = guid.get().into();
+        self.node_info.port_guid = guid.get().into();
+    }
+
     /// What an SM wrote is gone; cables stay.
     pub(crate) fn reset(&mut self) {
         let peers: Vec<_> = self.ports.iter().map(|port| port.peer).collect();

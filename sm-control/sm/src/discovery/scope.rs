@@ -1,0 +1,112 @@
+//! How much of a subnet a sweep asks for.
+
+use std::collections::BTreeMap;
+
+use sa_wire::notice::{Notice, trap};
+
+/// What may be other than it was.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Scope {
+    /// All of it: nothing is known, or what is known may be wrong.
+    #[default]
+    Whole,
+    /// SwitchInfo of each switch says by PortStateChange which ports are to be read; and what devices told.
+    Light(Told),
+    /// What devices told by traps.
+    Told(Told),
+}
+
+/// Which devices told what, by their LIDs. Shape: as many as there are LIDs at most.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Told(BTreeMap<u16, Heard>);
+
+/// What is to be read of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Heard {
+    /// SwitchInfo and PortInfo of all ports; of a CA or router PortInfo of that port.
+    pub ports: bool,
+    /// NodeDescription.
+    pub description: bool,
+    /// NodeInfo.
+    pub node: bool,
+}
+
+impl Told {
+    /// Takes a trap in. False where nothing of the subnet is to be read for it.
+    ///
+    /// | trap | read |
+    /// |---|---|
+    /// | 128 | ports |
+    /// | 144 with the flag NodeDescription and no other | NodeDescription |
+    /// | 144 else | ports; NodeDescription with that flag |
+    /// | 145 | NodeInfo |
+    /// | others | nothing |
+    ///
+    /// Source: IBA vol. 1, 14.2.5.1 and 13.4.8.2.
+    pub fn hear(&mut self, notice: &Notice) -> bool {
+        let number = notice.trap_number.get();
+        let of = |at: usize| {
+            let bytes = notice.details.get(at..at + 2).and_then(<[u8]>::first_chunk);
+            bytes.map_or(0, |bytes| u16::from_be_bytes(*bytes))
+        };
+        let (lid, heard) = match number {
+            _ if !notice.is_generic() => return false,
+            trap::LINK_STATE => (of(0), Heard::PORTS),
+            trap::LOCAL_CHANGE => {
+                let is_other = notice.details.get(5).is_some_and(|bits| bits & 1 != 0);
+                let flags = if is_other { of(10) } else { 0 };
+                let heard = Heard {
+                    // Without flags it is the CapabilityMask, which PortInfo has.
+                    ports: flags != NODE_DESCRIPTION,
+                    description: flags & NODE_DESCRIPTION != 0,
+                    node: false,
+                };
+                (of(2), heard)
+            }
+            trap::SYSTEM_IMAGE_GUID => {
+                let heard = Heard {
+                    node: true,
+                    ..Heard::default()
+                };
+                (of(2), heard)
+            }
+            _ => return false,
+        };
+        self.0.entry(lid).or_default().add(heard);
+        true
+    }
+
+    /// The same of both.
+    pub fn add(&mut self, other: &Self) {
+        for (lid, heard) in &other.0 {
+            self.0.entry(*lid).or_default().add(*heard);
+        }
+    }
+
+    /// By LID.
+    pub fn iter(&self) -> impl Iterator<Item = (u16, Heard)> + '_ {
+        self.0.iter().map(|(lid, heard)| (*lid, *heard))
+    }
+
+    /// Nobody told anything.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Heard {
+    const PORTS: Self = Self {
+        ports: true,
+        description: false,
+        node: false,
+    };
+
+    const fn add(&mut self, other: Self) {
+        self.ports |= other.ports;
+        self.description |= other.description;
+        self.node |= other.node;
+    }
+}
+
+/// Of the flags of trap 144.
+const NODE_DESCRIPTION: u16 = 1;
