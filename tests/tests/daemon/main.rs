@@ -17,6 +17,7 @@ mod simulator_return;
 mod soak;
 mod start;
 mod sweep;
+mod sweep_killed;
 mod sweep_restart;
 mod traps;
 mod umad;

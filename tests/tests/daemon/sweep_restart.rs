@@ -17,12 +17,22 @@ const PORTS: u64 = 20;
 const QOS: &str = "qos TRUE\nqos_max_vls 4\nqos_high_limit 2\nqos_vlarb_high 0:4,1:8\n\
                    qos_vlarb_low 0:1,1:2,2:4,3:8\nqos_sl2vl 0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,3\n";
 
-fn config_with_qos() -> Config {
+pub(crate) fn config_with_qos() -> Config {
     config().fabric("opensm_conf = \"opensm.conf\"\n")
 }
 
+/// The file that [`config_with_qos`] names.
+pub(crate) fn with_options(fabric: &Fabric) -> Result<()> {
+    Ok(fs::write(fabric.dir().join("opensm.conf"), QOS)?)
+}
+
+/// Of what was written, everything but PortInfo.
+pub(crate) const fn tables(writes: Writes) -> u64 {
+    writes.count - writes.ports
+}
+
 /// Forwarding tables of all switches, and states, widths and LIDs at both ends of all links, as others read them.
-fn held(fabric: &Fabric) -> Result<String> {
+pub(crate) fn held(fabric: &Fabric) -> Result<String> {
     let tables = fabric.tool("dump_fts", "H1", &[])?;
     let links = fabric.tool("iblinkinfo", "H1", &["-l"])?;
     ensure!(
@@ -38,16 +48,17 @@ fn a_restart_writes_no_table() -> Result<()> {
         return skip(&why);
     }
     let (fabric, _console, tap) = Fabric::tapped(TREE)?;
-    fs::write(fabric.dir().join("opensm.conf"), QOS)?;
+    with_options(&fabric)?;
     let bed = Served::on(fabric, &config_with_qos())?;
     let first = tap.writes();
-    let tables = |writes: Writes| writes.count - writes.ports;
     ensure!(tables(first) > 100, "{first:?}");
     let before = held(&bed.fabric)?;
     let Served { daemon, fabric, .. } = bed;
     let (ended, logged) = daemon.terminate()?;
     ensure!(ended.success(), "{logged}");
-    let bed = Served::on(fabric, &config_with_qos())?;
+    let mut bed = Served::on(fabric, &config_with_qos())?;
+    // Ready it is before that, by the snapshot of before.
+    bed.daemon.wait_logged("SUBNET UP")?;
     let again = tap.writes();
     ensure!(tables(again) == tables(first), "{first:?} {again:?}");
     // The simulator forgets NeighborMTU, MasterSMSL, VLHighLimit and time-outs of PortInfo, so a new process finds them

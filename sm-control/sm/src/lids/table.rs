@@ -164,11 +164,16 @@ fn entry(text: &str, lmc: Lmc, last: Lid) -> Result<(Guid, Range), Reason> {
     Ok((guid, Range { first, last: end }))
 }
 
-/// With 0x, as OpenSM writes them, or without, in base 16 all the same.
+/// As C has it, because OpenSM reads the file so: with 0x, as it writes them, in base 16; with another 0 before it in base 8;
+/// else in base 10.
 fn number(word: &str) -> Option<u64> {
-    let digits = word.strip_prefix("0x").unwrap_or(word);
+    let (digits, base) = match (word.strip_prefix("0x"), word.strip_prefix('0')) {
+        (Some(digits), _) => (digits, 16),
+        (None, Some(digits)) if !digits.is_empty() => (digits, 8),
+        (None, _) => (word, 10),
+    };
     let is_number = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    u64::from_str_radix(digits, 16).ok().filter(|_| is_number)
+    u64::from_str_radix(digits, base).ok().filter(|_| is_number)
 }
 
 impl fmt::Display for Dropped {
@@ -226,6 +231,13 @@ mod tests {
             (13, Reason::Unreadable),
         ];
         assert_eq!(dropped, reasons);
+    }
+
+    #[test]
+    fn numbers_are_those_of_c() {
+        let (entries, dropped) = read("0x1 51 51\n2 010 010\n0x3 0x10 16\n0x4 09 9\n0x5 a a\n", 0);
+        assert_eq!(entries, [(1, 51, 51), (2, 8, 8), (3, 16, 16)]);
+        assert_eq!(dropped, [(4, Reason::Unreadable), (5, Reason::Unreadable)]);
     }
 
     #[test]

@@ -155,6 +155,8 @@ struct Client {
     passing: Option<Passing>,
 }
 
+/// What a control message begins with.
+const MAGIC: u32 = 0xdead_beef;
 /// Types of control messages.
 const CONNECT: u32 = 1;
 const DISCONNECT: u32 = 2;
@@ -187,6 +189,7 @@ impl Desk {
         let kind = word(message, 8);
         if kind == CONNECT {
             self.clients.remove(ident);
+            self.forget_the_dead();
             return self.connect(ident, message);
         }
         let client = self.clients.get(ident);
@@ -196,6 +199,18 @@ impl Desk {
             self.clients.remove(ident);
         }
         Ok(reply)
+    }
+
+    /// Clients that were killed have said nothing, and the simulator, whose client is this tap, would keep their node for them.
+    fn forget_the_dead(&mut self) {
+        let name = &self.name;
+        self.clients.retain(|ident, client| {
+            let lives = client.passing.is_none() || is_bound(&format!("{name}:in{ident}"));
+            if !lives {
+                client.leave();
+            }
+            lives
+        });
     }
 
     fn connect(&mut self, ident: &str, message: &[u8]) -> io::Result<Vec<u8>> {
@@ -227,6 +242,22 @@ impl Desk {
     }
 }
 
+impl Client {
+    /// For one that cannot do it any more. What it has asked is answered to nobody.
+    fn leave(&mut self) {
+        let Some(passing) = self.passing.take() else {
+            return;
+        };
+        let mut message = [0; MESSAGE];
+        let words = [MAGIC, passing.number(), DISCONNECT, 0];
+        for (to, word) in message.chunks_exact_mut(4).zip(words) {
+            to.copy_from_slice(&word.to_ne_bytes());
+        }
+        // A simulator that is gone keeps nothing either.
+        let _ = exchange(&self.upstream, &message);
+    }
+}
+
 fn exchange(upstream: &UnixDatagram, message: &[u8]) -> io::Result<Vec<u8>> {
     upstream.send(message)?;
     let mut reply = vec![0; MESSAGE];
@@ -251,6 +282,12 @@ fn suffix(name: &[u8], mark: &str) -> Option<String> {
 /// The simulator counts a NUL in.
 fn address(name: &str) -> io::Result<SocketAddr> {
     SocketAddr::from_abstract_name([name.as_bytes(), b"\0"].concat())
+}
+
+/// Whether some process has a socket of this name: one that has another peer refuses in its own way.
+fn is_bound(name: &str) -> bool {
+    let probe = UnixDatagram::unbound().and_then(|probe| probe.connect_addr(&address(name)?));
+    !probe.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 fn bound(name: &str) -> io::Result<UnixDatagram> {
