@@ -107,6 +107,8 @@ impl PortInfoRecord {
     pub const ORIGINAL_SPEEDS: u8 = 0x80;
     /// CapabilityMask: an SM runs here.
     pub const IS_SM: u32 = 1 << 1;
+    /// CapabilityMask, of a switch that of its port 0: has SLtoVLMappingTables (IsSLMappingSupported).
+    pub const SL_MAPPING: u32 = 1 << 6;
     /// CapabilityMask: has extended speeds.
     pub const EXTENDED_SPEEDS: u32 = 1 << 14;
     /// CapabilityMask, of port 0 of a switch: MulticastFDBTop ends its multicast tables.

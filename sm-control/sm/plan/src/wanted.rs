@@ -22,6 +22,7 @@ use sa_compiler::qos_setup::{
     PortUse, ScopeFit, Scopes, SetupContext, SlToVlRow, port_tables_with,
 };
 use sa_compiler::state::FabricState;
+use sa_fabric::options::Enforcement;
 use sa_fabric::{NodeIx, PortRef};
 use sa_sm::lids;
 use sa_sm::model::attributes::Data;
@@ -31,6 +32,7 @@ use sa_sm::wanted::port_info::{self, Common, Decided};
 use sa_sm::wanted::qos::{arbitration, optimised_sl_to_vl, sl_to_vl, switch_sl_to_vl};
 use sa_sm::wanted::{linear, switch_info};
 use sa_sm::writing::Wanted;
+use sa_wire::records::PortInfoRecord;
 use sa_wire::{Guid, SlToVl};
 
 use crate::PlanFinding;
@@ -171,7 +173,9 @@ impl<'a> Plan<'a> {
             };
             let (high, low) = (&tables.vlarb_high, &tables.vlarb_low);
             self.set(at.node, arbitration(high, low, end_port, port));
-            if is_switch {
+            if !self.takes_sl_to_vl(at) {
+                // A table that it refuses would be a finding for ever.
+            } else if is_switch {
                 let outputs = switches.entry(at.node).or_default();
                 outputs.insert(at.port, tables.sl2vl);
             } else {
@@ -189,6 +193,17 @@ impl<'a> Plan<'a> {
             self.set(at, blocks);
         }
         limits
+    }
+
+    /// IsSLMappingSupported, which a switch has in the CapabilityMask of its port 0.
+    fn takes_sl_to_vl(&self, at: PortRef) -> bool {
+        let node = self.found.node(at.node);
+        let of = node.map(|node| if node.is_switch() { 0 } else { at.port });
+        let port = node.zip(of).and_then(|(node, of)| node.port(of));
+        let mask = port
+            .and_then(|port| port.info)
+            .map(|it| it.capability_mask.get());
+        mask.is_some_and(|mask| mask & PortInfoRecord::SL_MAPPING != 0)
     }
 
     /// The switch takes one table for many ports, and the operator wants it.
@@ -236,7 +251,10 @@ impl<'a> Plan<'a> {
         // Without the option keys take the places that are next, as on a port that has none.
         let kept: &[u16] = match self.common.manager.keep_pkey_indexes {
             true => &held,
-            false => &[],
+            false => {
+                *places = Places::default();
+                &[]
+            }
         };
         let table = pkeys::end_port(kept, room, &wish, both, places);
         let blocks = pkeys::blocks(&table.keys, held.len(), at.port, 0);
@@ -257,7 +275,10 @@ impl<'a> Plan<'a> {
             return;
         };
         let room = info.enforcement_cap.get();
-        if room == 0 || self.common.options.no_partition_enforcement {
+        // Where nothing is checked tables stay as they are, as with OpenSM.
+        let checks = !self.common.options.no_partition_enforcement
+            && self.common.manager.part_enforce != Enforcement::Off;
+        if room == 0 || !checks {
             return;
         }
         let Some(held) = pkeys::known(&node.tables, room, 0, at.port) else {

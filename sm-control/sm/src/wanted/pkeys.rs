@@ -11,6 +11,8 @@
 //! [`Wish`] comes of a partition file that was read to its end: one with an error has none, so tables stay as they are.
 //! Source: OpenSM `osm_pkey_mgr.c`, `osm_pkey.c`.
 
+use std::collections::BTreeMap;
+
 use sa_wire::Pkey;
 use sa_wire::smp::attribute;
 
@@ -27,9 +29,10 @@ pub struct Wish {
     pub first: Option<Pkey>,
 }
 
-/// Which key had which index, also after it was taken away. Shape: index = place in the table; 0: none yet.
+/// Which key had which index, also after it was taken away: by key, full and limited apart. It grows by what partitions a port
+/// was ever in, and is forgotten with the process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Places(Vec<u16>);
+pub struct Places(BTreeMap<u16, usize>);
 
 /// A table and what did not fit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,36 +46,49 @@ pub struct Table {
 /// The table of an end port. `held` is what it has, from index 0 on; `room` is PartitionCap. `both`: a port may have full and
 /// limited key of one partition (`allow_both_pkeys`), so they are two keys; else one that changes keeps its place.
 pub fn end_port(held: &[u16], room: u16, wish: &Wish, both: bool, places: &mut Places) -> Table {
-    let room = usize::from(room);
-    places.learn(held, room);
     let mut filling = Filling {
         keys: Vec::new(),
-        room,
+        room: usize::from(room),
         both,
     };
     let is_default = |key: &&Pkey| key.base() == DEFAULT_BASE;
     let first = wish.first.filter(|first| wish.keys.contains(first));
     let first = first.or_else(|| wish.keys.iter().rfind(is_default).copied());
-    let mut left_out = Vec::new();
-    if first.is_some_and(|first| !filling.put(0, first)) {
-        left_out.extend(first);
-    }
     // Those with a place before those that look for one.
-    let (old, new): (Vec<Pkey>, Vec<Pkey>) = wish
-        .keys
-        .iter()
-        .filter(|key| Some(**key) != first)
-        .partition(|key| filling.find(held, **key).is_some_and(|at| at > 0));
-    for key in old.into_iter().chain(new) {
-        let kept = filling.find(held, key).filter(|at| *at > 0);
-        let had = filling.find(&places.0, key).filter(|at| *at > 0);
-        let next = places.0.len().max(1);
-        let candidates = kept.into_iter().chain(had).chain([next]).chain(1..room);
-        let mut candidates = candidates;
-        if !candidates.any(|at| filling.put(at, key)) {
-            left_out.push(key);
+    let (mut old, mut new) = (Vec::new(), Vec::new());
+    for key in wish.keys.iter().filter(|key| Some(**key) != first) {
+        match filling.find(held, *key) {
+            Some(0) => {
+                places.free(0);
+                new.push(*key);
+            }
+            Some(at) => old.push((at, *key)),
+            None => new.push(*key),
         }
-        places.learn(&filling.keys, room);
+    }
+    let mut left_out = Vec::new();
+    if let Some(first) = first {
+        // It moves, so its place is as if nobody had had it.
+        if let Some(at) = filling.find(held, first).filter(|at| *at > 0) {
+            places.free(at);
+        }
+        match filling.put(0, first) {
+            true => places.learn(first, 0),
+            false => left_out.push(first),
+        }
+    }
+    for (at, key) in old {
+        match filling.put(at, key) {
+            true => places.learn(key, at),
+            // Two keys that count as one, and only one of them has the place.
+            false => new.push(key),
+        }
+    }
+    for key in new {
+        match filling.put_new(key, places) {
+            Some(at) => places.learn(key, at),
+            None => left_out.push(key),
+        }
     }
     Table {
         keys: filling.keys,
@@ -157,6 +173,13 @@ impl Filling {
         }
     }
 
+    /// A place for a key that has none: the one that it had, one behind all that were ever used, else the first that is free.
+    fn put_new(&mut self, key: Pkey, places: &Places) -> Option<usize> {
+        let had = places.0.get(&key.get()).copied().filter(|at| *at > 0);
+        let mut candidates = had.into_iter().chain([places.next()]).chain(1..self.room);
+        candidates.find(|at| self.put(*at, key))
+    }
+
     /// The place of a key in a table.
     fn find(&self, table: &[u16], key: Pkey) -> Option<usize> {
         let mask = if self.both { 0xffff } else { !Pkey::FULL_BIT };
@@ -166,21 +189,19 @@ impl Filling {
 }
 
 impl Places {
-    /// Index by index, the last key that was there.
-    fn learn(&mut self, table: &[u16], room: usize) {
-        let used = table
-            .iter()
-            .rposition(|key| *key != 0)
-            .map_or(0, |last| last + 1);
-        let used = used.min(room);
-        if self.0.len() < used {
-            self.0.resize(used, 0);
-        }
-        for (place, key) in self.0.iter_mut().zip(table) {
-            if *key != 0 {
-                *place = *key;
-            }
-        }
+    /// A key was given a place.
+    fn learn(&mut self, key: Pkey, at: usize) {
+        self.0.insert(key.get(), at);
+    }
+
+    /// Who had a place lost it to another key: it is not kept for it.
+    fn free(&mut self, at: usize) {
+        self.0.retain(|_, place| *place != at);
+    }
+
+    /// Behind the last place that a key has had. 0 is not for keys that come.
+    fn next(&self) -> usize {
+        self.0.values().max().map_or(1, |last| last + 1)
     }
 }
 
@@ -217,8 +238,8 @@ mod tests {
         );
         assert_eq!(
             table(&[0x8001, 0xffff], 8, &[0x8001, 0xffff]),
-            [0xffff, 0, 0x8001],
-            "0 is the default's"
+            [0xffff, 0x8001],
+            "0 is the default's, and each loses its place"
         );
     }
 
@@ -234,6 +255,35 @@ mod tests {
             keys = end_port(&keys, 32, &wish(wanted), false, &mut places).keys;
             assert_eq!(keys, expected);
         }
+    }
+
+    /// As OpenSM did it, file after file.
+    #[test]
+    fn a_key_that_moves_leaves_its_place_to_others() {
+        let mut places = Places::default();
+        let mut keys = vec![0xffff];
+        for (first, wanted, expected) in [
+            (Some(0x8003), &[0x8003, 0xffff][..], &[0x8003, 0xffff][..]),
+            (None, &[0x8003, 0xffff], &[0xffff, 0x8003]),
+            (Some(0x8003), &[0x8003, 0xffff], &[0x8003, 0xffff]),
+            (Some(0xffff), &[0x8003, 0xffff], &[0xffff, 0x8003]),
+        ] {
+            let first = first.map(|key| Pkey::new(key).unwrap());
+            let wish = Wish {
+                first,
+                ..wish(wanted)
+            };
+            keys = end_port(&keys, 64, &wish, false, &mut places).keys;
+            assert_eq!(keys, expected);
+        }
+    }
+
+    #[test]
+    fn keys_of_an_earlier_process_that_are_not_wanted_keep_no_place() {
+        assert_eq!(
+            table(&[0xffff, 0x8001, 0x8002], 8, &[0x8005, 0xffff]),
+            [0xffff, 0x8005]
+        );
     }
 
     #[test]
