@@ -18,7 +18,7 @@ use sa_fabric::NodeIx;
 use crate::audit::{self, Round};
 use crate::discovery::{self, Discovery, Question, Scope, device};
 use crate::executor::{Counts, Executor, Limits, Outcome};
-use crate::model::Subnet;
+use crate::model::{Node, Subnet};
 use crate::plan::{ByFunction, NoPlan, Plan};
 use crate::reading::{self, Asked, Reading};
 use crate::writing::{Memory, Set, Wanted, Writing};
@@ -448,7 +448,10 @@ fn take_over(subnet: &mut Subnet, before: Subnet) {
         let node = subnet
             .by_guid(old.guid())
             .and_then(|at| subnet.node_mut(at));
-        if let Some(node) = node.filter(|node| !reading::may_have_forgotten(node)) {
+        let remembers = |node: &&mut Node| {
+            !reading::may_have_forgotten(node) && !reading::is_other_than(node, &old)
+        };
+        if let Some(node) = node.filter(remembers) {
             node.tables.go_on_from(old.tables);
         }
     }

@@ -4,6 +4,7 @@
 //! moment: every Set that was posted has been done, whether its answer has arrived or not.
 
 use sa_fabric::{NodeIx, PortRef};
+use sa_wire::records::PortInfoRecord;
 
 use crate::Simulator;
 use crate::device::PortState;
@@ -33,6 +34,30 @@ impl Simulator {
         };
         let peer = active(at)?.peer?;
         active(peer).map(|_| peer)
+    }
+
+    /// PortInfo of a port, whatever its M_Key.
+    pub fn port_info(&self, at: PortRef) -> Option<PortInfoRecord> {
+        Some(self.devices.get(at.node.get())?.port(at.port)?.info)
+    }
+
+    /// The P_Key table of a port, without empty places. Shape: raw, with the bit of full membership.
+    pub fn pkeys(&self, at: PortRef) -> Vec<u16> {
+        let port = self
+            .devices
+            .get(at.node.get())
+            .and_then(|it| it.port(at.port));
+        let blocks = port.into_iter().flat_map(|port| &port.pkeys);
+        let keys = blocks.flat_map(|block| block.as_chunks().0);
+        let keys = keys.map(|key| u16::from_be_bytes(*key));
+        keys.filter(|key| key & 0x7fff != 0).collect()
+    }
+
+    /// The ports to which a switch sends packets of a group. `mlid` counts from the first MLID.
+    pub fn group_ports(&self, switch: NodeIx, mlid: u16) -> Vec<u8> {
+        let device = self.devices.get(switch.get());
+        let switch = device.and_then(|it| it.switch.as_ref());
+        switch.map_or_else(Vec::new, |switch| switch.group_ports(mlid))
     }
 
     /// The GUIDs of an end port by place, its own first: 0 before anybody has asked for them.

@@ -16,8 +16,8 @@
 //!
 //! What devices tell at power-on, and what they keep of a Set, is ibsim's with the fields that ibsim
 //! forgets kept; `tests/recorded` replays recordings of OpenSM over such a fabric and compares
-//! every field of every node. Not simulated: packets of data, traps, links other than 4x SDR, alias GUIDs, and
-//! other SMs (SMInfo is refused as an attribute that the agent does not have).
+//! every field of every node. Not simulated: packets of data, traps, links other than 4x SDR, and what other SMs do: of them there is
+//! what they say ([`Simulator::set_manager`]).
 
 #![forbid(unsafe_code)]
 
@@ -166,6 +166,19 @@ impl Simulator {
         }
     }
 
+    /// From now on an SM on this end port says this of itself, with IsSM in the port's CapabilityMask; none: there is no SM, also not
+    /// after a reboot. Commands to it are refused.
+    pub fn set_manager(&mut self, at: PortRef, sm_info: Option<[u8; 64]>) {
+        self.make_port(at, |info| {
+            let mask = info.capability_mask.get() & !IS_SM;
+            info.capability_mask = (mask | sm_info.map_or(0, |_| IS_SM)).into();
+        });
+        let device = self.devices.get_mut(at.node.get());
+        if let Some(port) = device.and_then(|it| it.port_mut(at.port)) {
+            port.sm_info = sm_info;
+        }
+    }
+
     /// From now on this holds too. The first rule that fits an SMP decides.
     pub fn add_rule(&mut self, rule: Rule) {
         self.faults.add(rule);
@@ -192,3 +205,6 @@ impl Simulator {
         device::cables::reboot(&mut self.devices, node);
     }
 }
+
+/// CapabilityMask.IsSM.
+const IS_SM: u32 = 1 << 1;

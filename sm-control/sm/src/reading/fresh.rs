@@ -20,6 +20,18 @@ pub(crate) fn may_have_forgotten(node: &Node) -> bool {
     states.max().is_none_or(|state| state <= PortState::Init)
 }
 
+/// It tells another LinearFDBTop or LID than it acknowledged. Somebody else has written it, or it was off in the middle of the last sweep,
+/// which then brought its links up, so that these say nothing any more.
+pub(crate) fn is_other_than(node: &Node, acknowledged: &Node) -> bool {
+    let top = |node: &Node| node.switch_info.map(|info| info.linear_top.get());
+    let lids = |node: &Node| {
+        let ends = node.end_ports();
+        let lids = ends.filter_map(|(number, port)| Some((number, port.info?.base_lid.get())));
+        lids.collect::<Vec<_>>()
+    };
+    top(node) != top(acknowledged) || lids(node) != lids(acknowledged)
+}
+
 /// No SM has written to any switch here, as far as they tell: what CAs hold is what they have from power-on.
 pub(super) fn is_untouched(subnet: &Subnet) -> bool {
     let mut switches = subnet.nodes().iter().filter(|node| node.is_switch());

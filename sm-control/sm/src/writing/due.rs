@@ -6,6 +6,7 @@
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::records::SwitchInfoRecord;
 
+use super::fresh;
 use super::set::{Kind, Set};
 use super::wanted::{Wanted, settable, without_change};
 use crate::model::attributes::{Data, port_info_data, switch_info_data};
@@ -16,6 +17,8 @@ use crate::model::{Block, Subnet};
 pub(super) enum Due {
     /// A block, as it is wanted.
     Table(Block),
+    /// A block in which these LIDs, a bit each, lead nowhere yet.
+    Part(Block, u64),
     /// A block that nobody wants: nothing in its place.
     Stale(Block),
     /// SwitchInfo with the lower LinearFDBTop of what is held and what is wanted.
@@ -33,6 +36,14 @@ impl Due {
             Self::Table(block) => {
                 let data = wanted.tables.get(&node)?.get(&block)?;
                 (block.end_port, Kind::Table(block), *data)
+            }
+            Self::Part(block, lids) => {
+                let data = wanted.tables.get(&node)?.get(&block)?;
+                (
+                    block.end_port,
+                    Kind::Table(block),
+                    fresh::without(data, lids),
+                )
             }
             Self::Stale(block) => (block.end_port, Kind::Table(block), EMPTY),
             Self::Lower => {

@@ -14,7 +14,8 @@ impl Writing {
     }
 
     /// Brings up links between switches that hold all but changed routes: these may lead over them.
-    /// Old routes do not, but for those that were never changed since the link went down, which worked before.
+    /// Old routes do not, but for those that were never changed since the link went down: where they meet those of a fresh switch, `fresh`
+    /// sees to it.
     pub(super) fn release_links_of_switches(&mut self, subnet: &Subnet) {
         let is_switch = |at: PortRef| {
             subnet

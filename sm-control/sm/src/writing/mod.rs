@@ -26,6 +26,7 @@
 mod cables;
 mod difference;
 mod due;
+mod fresh;
 mod gate;
 mod links;
 mod order;
@@ -92,7 +93,8 @@ impl Writing {
                 difference::of_node(subnet, node, &wanted, &memory, &mut routes);
             Progress::new(stages, is_held)
         };
-        let nodes = subnet.places().map(progress).collect();
+        let mut nodes: Vec<Progress> = subnet.places().map(progress).collect();
+        hold_back(subnet, &wanted, &mut nodes, &mut routes);
         let all: BTreeSet<NodeIx> = subnet.places().map(|(node, _)| node).collect();
         routes.set_stages(transition.stages);
         let mut writing = Self {
@@ -326,6 +328,19 @@ impl Writing {
         }
         if wanted == PortState::Armed {
             self.armed(subnet, at);
+        }
+    }
+}
+
+/// LIDs of fresh switches that change together with those of others: see `fresh`.
+fn hold_back(subnet: &Subnet, wanted: &Wanted, nodes: &mut [Progress], routes: &mut Routes) {
+    for ((node, block), lids) in fresh::held_back(subnet, wanted, routes) {
+        let data = wanted.tables.get(&node).and_then(|it| it.get(&block));
+        let progress = nodes.get_mut(node.get());
+        if let (Some(data), Some(progress)) = (data, progress)
+            && progress.hold_back(block, lids)
+        {
+            routes.add(node, block, data);
         }
     }
 }

@@ -13,7 +13,7 @@
 //! | | when | then |
 //! |---|---|---|
 //! | a block | all switches took it, or none of the others can | the next block of its stage |
-//! | a stage | all of its blocks | the next stage |
+//! | a stage | all of its blocks | the next stage; none any more where a switch did not take its block |
 //! | all | the last stage, which has what no stage named | [`Routes::is_over`], and links to hosts come up |
 //!
 //! No end waits for a switch that does not answer: a Set has its outcome after the last try, and a block that nobody can go on with is
@@ -55,6 +55,8 @@ pub(super) struct Routes {
     todo: VecDeque<(u32, u64)>,
     /// Those that are looked at, by number of the block.
     active: BTreeMap<u32, Order>,
+    /// A switch did not take a block as it was sent.
+    has_failed: bool,
     /// Cables are laid out: from then on links count as they were then.
     has_begun: bool,
 }
@@ -65,6 +67,13 @@ impl Routes {
         let blocks = self.changes.entry(block.modifier).or_default();
         blocks.insert(node, *data);
         self.nodes.insert(node);
+    }
+
+    /// All changed blocks, by number, then by switch.
+    pub(super) fn changes(&self) -> impl Iterator<Item = (u32, &BTreeMap<NodeIx, Data>)> {
+        self.changes
+            .iter()
+            .map(|(number, changes)| (*number, changes))
     }
 
     /// Whether a block of a switch through which data passes goes this way: see [`Self::add`].
@@ -147,7 +156,9 @@ impl Routes {
             return false;
         }
         let node = subnet.node(set.at.node);
-        order.answered(switch, node.and_then(|node| node.tables.get(block)));
+        let held = node.and_then(|node| node.tables.get(block));
+        self.has_failed |= held != Some(&set.data);
+        order.answered(switch, held);
         true
     }
 
@@ -188,7 +199,11 @@ impl Routes {
     /// Looks at one block more. False where there is none, or too many are looked at.
     fn begin_next(&mut self, subnet: &Subnet) -> bool {
         while self.todo.is_empty() && self.active.is_empty() {
-            // Blocks of the next stage wait until all of this one are acknowledged.
+            // Blocks of the next stage wait until all of this one are acknowledged, as their proof counts on it: what is left is judged
+            // anew by the next sweep.
+            if self.has_failed {
+                self.stages.clear();
+            }
             let Some(stage) = self.stages.pop_front() else {
                 self.changes.clear();
                 self.nodes.clear();

@@ -12,7 +12,7 @@ use super::Writing;
 use super::difference::Stages;
 use super::due::Due;
 use super::set::Set;
-use crate::model::Subnet;
+use crate::model::{Block, Subnet};
 
 /// Whose turn it is.
 #[derive(Debug)]
@@ -107,6 +107,16 @@ impl Progress {
             is_held,
             ..Self::default()
         }
+    }
+
+    /// These LIDs of a block lead nowhere at first. False where the block is not to be written.
+    pub(super) fn hold_back(&mut self, block: Block, lids: u64) -> bool {
+        let mut all = self.stages.iter_mut().flatten();
+        let due = all.find(|due| **due == Due::Table(block));
+        let is_there = due.is_some();
+        due.into_iter()
+            .for_each(|due| *due = Due::Part(block, lids));
+        is_there
     }
 
     /// What is to be given out next of the stage that the node is in.

@@ -11,6 +11,7 @@
 mod bed;
 mod clients;
 mod figures;
+mod manager;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

@@ -49,6 +49,8 @@ pub(crate) struct Port {
     pub(crate) sl_to_vl: [u8; 8],
     /// When a wrong M_Key makes the protection of the right one end.
     pub(crate) lease_ends: Option<Duration>,
+    /// What an SM on this port says of itself; none without one.
+    pub(crate) sm_info: Option<[u8; 64]>,
     /// How often an SM has asked clients to register again.
     pub(crate) reregistered: u32,
 }
@@ -89,6 +91,7 @@ impl Port {
             vl_arbitration: power_on_arbitration(),
             sl_to_vl: POWER_ON_SL_TO_VL,
             lease_ends: None,
+            sm_info: None,
             reregistered: 0,
         }
     }

@@ -63,6 +63,23 @@ impl Switch {
         self.linear.get(&block).copied().unwrap_or([NO_PORT; 64])
     }
 
+    /// The ports of a group, which counts from the first MLID.
+    pub(crate) fn group_ports(&self, mlid: u16) -> Vec<u8> {
+        let place = usize::from(mlid % 32) * 2;
+        let mask = |sixteen: u8| {
+            let modifier = (u32::from(sixteen) << 28) | u32::from(mlid / 32);
+            let block = self.multicast.get(&modifier);
+            let mask = block.and_then(|block| block.get(place..)?.first_chunk());
+            u16::from_be_bytes(*mask.unwrap_or(&[0; 2]))
+        };
+        let ports = (0..16_u8).flat_map(|sixteen| {
+            let mask = mask(sixteen);
+            let set = (0..16_u8).filter(move |bit| mask >> bit & 1 == 1);
+            set.map(move |bit| sixteen * 16 + bit)
+        });
+        ports.collect()
+    }
+
     /// The table of two ports, as at power-on where nobody wrote it.
     pub(crate) fn sl_to_vl(&self, input: u8, output: u8) -> [u8; 8] {
         let written = self.sl_to_vl.get(&(input, output));

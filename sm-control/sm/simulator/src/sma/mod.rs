@@ -13,7 +13,8 @@
 //! | SwitchInfo | yes | tables' top, default ports, life time, PortStateChange | switches |
 //! | PortInfo, P_KeyTable, VLArbitrationTable, SLtoVLMappingTable | yes | yes | all |
 //! | LinearForwardingTable, MulticastForwardingTable | yes | yes | switches |
-//! | SMInfo, and what is not named here | 0x000c | 0x000c | nobody |
+//! | SMInfo | yes | 0x001c | ports where there is an SM; others as below |
+//! | what is not named here | 0x000c | 0x000c | nobody |
 //!
 //! Every answer keeps transaction, modifier and M_Key of its request.
 
@@ -111,6 +112,7 @@ fn done(devices: &mut [Device], attribute: u16, asked: Asked<'_>) -> Result<(), 
         attribute::NODE_DESCRIPTION => node_description(device, asked),
         attribute::NODE_INFO => node_info(device, asked),
         attribute::SWITCH_INFO => switch_info(device, asked),
+        attribute::SM_INFO => sm_info(device, asked),
         attribute::GUID_INFO => tables::guids(device, asked),
         attribute::PKEY_TABLE => tables::pkeys(device, asked),
         attribute::SL_TO_VL => tables::sl_to_vl(device, asked),
@@ -132,6 +134,18 @@ const fn only_read(asked: &Asked<'_>) -> Result<(), Status> {
 fn node_description(device: &Device, asked: Asked<'_>) -> Result<(), Status> {
     only_read(&asked)?;
     *asked.data = device.node_info.description;
+    Ok(())
+}
+
+/// Errors: no SM is there; a command to one.
+fn sm_info(device: &Device, asked: Asked<'_>) -> Result<(), Status> {
+    let port = device.port(device.end_port(asked.at.port));
+    let told = port.and_then(|port| port.sm_info);
+    let told = told.ok_or(Status::METHOD_ATTRIBUTE_NOT_SUPPORTED)?;
+    if asked.is_set {
+        return Err(Status::INVALID_FIELD);
+    }
+    *asked.data = told;
     Ok(())
 }
 

@@ -1,0 +1,272 @@
+//! A Subnet Manager that goes from sweep to sweep as the daemon does, over simulated devices.
+//!
+//! ```text
+//!  sweep: find ─> another SM comes first? ─> as it was left? ─> plan ─> write ─> groups follow ─> what answers
+//! ```
+//!
+//! The sweep, the planner and what they leave are the daemon's; its port, files of state, log and counters are not here.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use sa_compiler::pipeline::{Compiled, Inputs, Stamp};
+use sa_compiler::state::FabricState;
+use sa_fabric::options::ManagerOptions;
+use sa_sm::discovery::Options;
+use sa_sm::executor::Limits;
+use sa_sm::lids::Remembered;
+use sa_sm::model::Subnet;
+use sa_sm::plan::Plan;
+use sa_sm::sm_info::{SmInfo, SmState, stands_before};
+use sa_sm::sweep::{Sweep, Swept};
+use sa_sm::writing::{Transition, Wanted};
+use sa_wire::Guid;
+use sm_plan::{AliasTables, Memberships, Multicast, PlanError, PlanFinding, Planned, Planner};
+
+use crate::walker::Promise;
+use crate::wire::{Amidst, Wire};
+
+pub(crate) struct Manager {
+    planner: Option<Planner>,
+    swept: Swept,
+    /// What answers.
+    pub(crate) in_force: Option<Compiled>,
+    pub(crate) members: Arc<Memberships>,
+    pub(crate) aliases: Arc<AliasTables>,
+    own: SmInfo,
+    is_quiet: bool,
+    transaction: u32,
+}
+
+/// What a sweep came to.
+#[derive(Debug)]
+pub(crate) enum Came {
+    /// What answers is new.
+    Published {
+        /// Blocks that are not held as planned.
+        not_held: usize,
+        promise: Promise,
+    },
+    /// It was found as it was left.
+    Same,
+    /// There is no plan, for this reason, and nothing was written.
+    Refused(String),
+    /// Another SM comes first, and nothing was written.
+    Yielded,
+}
+
+/// A sweep that is over.
+#[derive(Debug)]
+pub(crate) struct Over {
+    pub(crate) came: Came,
+    pub(crate) sets: u64,
+}
+
+impl Manager {
+    pub(crate) fn new(inputs: Inputs, own: SmInfo) -> Self {
+        Self {
+            planner: Some(Planner::new(
+                inputs,
+                ManagerOptions::default(),
+                Remembered::default(),
+            )),
+            swept: Swept::default(),
+            in_force: None,
+            members: Arc::default(),
+            aliases: Arc::default(),
+            own,
+            is_quiet: false,
+            transaction: 1,
+        }
+    }
+
+    /// A sweep with the inputs of now. `may_skip`: no file is other than at the last one, and nobody has ordered it.
+    pub(crate) fn sweep(
+        &mut self,
+        wire: &mut Wire,
+        inputs: &Inputs,
+        may_skip: bool,
+        amidst: Amidst<'_>,
+    ) -> Over {
+        let planner = self.planner.take().unwrap();
+        let planner = planner.with_inputs(inputs.clone(), ManagerOptions::default());
+        let planner = planner.with_groups(Some(Arc::clone(&self.members)));
+        let mut planner = planner.with_aliases(Some(Arc::clone(&self.aliases)));
+        if !may_skip {
+            self.swept.memory.try_again();
+        }
+        let may_skip = core::mem::take(&mut self.is_quiet) && may_skip;
+        let mut plan = Judged {
+            planner: &mut planner,
+            before: self.in_force.as_ref().map(|compiled| &compiled.parts),
+            own: self.own,
+            may_skip,
+            yields: false,
+            is_skipped: false,
+            planned: None,
+            promise: Rc::default(),
+        };
+        let promise = Rc::clone(&plan.promise);
+        let swept = core::mem::take(&mut self.swept);
+        let limits = Limits::default();
+        let mut sweep = Sweep::by(
+            Options::default(),
+            limits,
+            self.transaction,
+            swept,
+            &mut plan,
+        );
+        wire.drive(&mut sweep, &|| promise.borrow().clone(), amidst);
+        let counts = sweep.progress().counts;
+        self.swept = sweep.finish();
+        let Judged {
+            yields,
+            is_skipped,
+            planned,
+            ..
+        } = plan;
+        if matches!(planned, Some(Ok(_))) {
+            planner.swept(&self.swept.subnet);
+        }
+        self.planner = Some(planner);
+        self.passed(counts.sent);
+        let mut over = Over {
+            came: if yields { Came::Yielded } else { Came::Same },
+            sets: counts.sets,
+        };
+        self.is_quiet = is_skipped;
+        match planned {
+            None => {}
+            Some(Err(error)) => over.came = Came::Refused(error.to_string()),
+            Some(Ok(planned)) => self.publish(wire, planned, &mut over),
+        }
+        over
+    }
+
+    /// The last sweep has found this host, and answers know it.
+    pub(crate) fn has(&self, host: Guid) -> bool {
+        let compiled = self.in_force.as_ref();
+        compiled.is_some_and(|it| it.snapshot.port_by_guid(host.get()).is_some())
+    }
+
+    /// From a sweep that has written to what answers.
+    fn publish(&mut self, wire: &mut Wire, planned: Planned, over: &mut Over) {
+        self.own.state = SmState::Master;
+        let promise = promise_of(&planned);
+        over.sets += self.write_groups(wire, &planned.compiled, &promise);
+        let not_held = planned.not_held(&self.swept.subnet).len();
+        self.is_quiet = over.sets == 0 && not_held == 0 && !self.swept.memory.has_refused();
+        match self.answering(planned, not_held) {
+            Ok(compiled) => {
+                self.in_force = Some(compiled);
+                over.came = Came::Published { not_held, promise };
+            }
+            Err(error) => over.came = Came::Refused(error.to_string()),
+        }
+    }
+
+    fn answering(&self, planned: Planned, not_held: usize) -> Result<Compiled, PlanError> {
+        let before = self.in_force.as_ref().map(|compiled| &compiled.parts);
+        match not_held {
+            0 => Ok(planned.compiled),
+            _ => planned.held(&self.swept.subnet, before, Stamp::default()),
+        }
+    }
+
+    /// Members of groups have changed since the last sweep. The number of Sets.
+    pub(crate) fn follow_groups(&mut self, wire: &mut Wire) -> u64 {
+        self.is_quiet = false;
+        let Some(compiled) = self.in_force.take() else {
+            return 0;
+        };
+        let sets = self.write_groups(wire, &compiled, &Promise::default());
+        self.in_force = Some(compiled);
+        sets
+    }
+
+    /// Both rounds.
+    fn write_groups(&mut self, wire: &mut Wire, compiled: &Compiled, promise: &Promise) -> u64 {
+        let parts = &compiled.parts;
+        let wanted = Multicast::new(&self.swept.subnet, parts, &self.members);
+        let mut sets = 0;
+        if wanted.is_losing() {
+            let first = Wanted {
+                tables: wanted.first(&self.swept.subnet),
+                leaves_multicast: true,
+                ..Wanted::default()
+            };
+            sets += self.write(wire, first, promise);
+        }
+        let mut last = wanted.last(&self.swept.subnet, parts.options.use_mfttop);
+        let (tables, _) = sm_plan::alias_tables(&self.swept.subnet, &self.aliases);
+        last.tables.extend(tables);
+        sets + self.write(wire, last, promise)
+    }
+
+    /// Until it is published the SA tells the SLs of before, of which `promise` of its sweep speaks.
+    fn write(&mut self, wire: &mut Wire, wanted: Wanted, promise: &Promise) -> u64 {
+        let before = core::mem::take(&mut self.swept);
+        let limits = Limits::default();
+        let mut sweep = Sweep::of_tables(limits, self.transaction, before, Arc::new(wanted));
+        wire.drive(&mut sweep, &|| promise.clone(), &mut |_, _| false);
+        let counts = sweep.progress().counts;
+        self.passed(counts.sent);
+        self.swept = sweep.finish();
+        counts.sets
+    }
+
+    fn passed(&mut self, sent: u64) {
+        let sent = u32::try_from(sent).unwrap();
+        self.transaction = self.transaction.wrapping_add(sent);
+    }
+}
+
+/// The plan of one sweep, if there is to be one.
+struct Judged<'a> {
+    planner: &'a mut Planner,
+    before: Option<&'a FabricState>,
+    own: SmInfo,
+    may_skip: bool,
+    yields: bool,
+    is_skipped: bool,
+    planned: Option<Result<Planned, PlanError>>,
+    promise: Rc<RefCell<Promise>>,
+}
+
+impl Plan for Judged<'_> {
+    fn wanted(&mut self, found: &Subnet) -> Option<Arc<Wanted>> {
+        let others = found.managers().map(|(at, info)| (at, *info));
+        self.yields = stands_before(&self.own, others).is_some();
+        self.is_skipped = !self.yields && self.may_skip && found.is_as_left();
+        if self.yields || self.is_skipped {
+            return None;
+        }
+        let made = self.planner.plan(found, self.before, Stamp::default());
+        let wanted = made.as_ref().ok().map(|plan| Arc::clone(&plan.wanted));
+        self.planned = Some(made);
+        wanted
+    }
+
+    fn transition(&mut self, held: &Subnet) -> Transition {
+        let Some(Ok(planned)) = &mut self.planned else {
+            return Transition::default();
+        };
+        let transition = planned.change_from(held, self.before);
+        *self.promise.borrow_mut() = promise_of(planned);
+        transition
+    }
+}
+
+fn promise_of(planned: &Planned) -> Promise {
+    let is_unproved = |finding: &PlanFinding| {
+        matches!(
+            finding,
+            PlanFinding::NotProvedTogether { .. } | PlanFinding::OldSls
+        )
+    };
+    Promise {
+        stages: planned.transition.stages.clone(),
+        is_unproved: planned.findings.iter().any(is_unproved),
+    }
+}
