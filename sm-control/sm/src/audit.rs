@@ -216,7 +216,14 @@ impl Round {
                 block.modifier,
             ),
             Item::Port(port) => (
-                port_told(node, port, &data),
+                port_told(
+                    subnet,
+                    PortRef {
+                        node: asked.node,
+                        port,
+                    },
+                    &data,
+                ),
                 attribute::PORT_INFO,
                 port.into(),
             ),
@@ -257,12 +264,11 @@ fn table_told(node: &mut Node, block: Block, data: Data) -> bool {
 }
 
 /// Likewise. Counters, and the port by which it was asked, are no difference.
-fn port_told(node: &mut Node, number: u8, data: &Data) -> bool {
-    let Some(port) = node.port_mut(number) else {
-        return false;
-    };
+fn port_told(subnet: &mut Subnet, at: PortRef, data: &Data) -> bool {
     let told = port_info(data);
-    let known = port.info.replace(told);
+    let known = subnet.port(at).and_then(|port| port.info);
+    // Its M_Key may be another one too.
+    subnet.told(at, told);
     // An order to register again is in the answer to the Set alone.
     let compared = |info: PortInfoRecord| {
         let mut info = model::told(info);
@@ -284,7 +290,12 @@ impl Asked {
                 set: None,
                 attribute: block.attribute,
                 modifier: block.modifier,
-                m_key: end(block.end_port)?.info.map_or(0, |info| info.m_key.get()),
+                m_key: subnet.m_key(PortRef {
+                    node: self.node,
+                    port: block.end_port,
+                }),
+                other_keys: Vec::new(),
+                takes_long: false,
             }),
             Item::Port(port) => {
                 let at = PortRef {
@@ -292,8 +303,8 @@ impl Asked {
                     port,
                 };
                 let extended = has_extended_speeds(node);
-                let m_key = end(port)?.info.map_or(0, |info| info.m_key.get());
-                Question::Port { at, extended }.request(subnet, m_key)
+                let keys = vec![subnet.m_key(at)];
+                Question::Port { at, extended }.request(subnet, keys)
             }
         }
     }

@@ -8,7 +8,7 @@
 //! Nothing here opens a port, reads a clock or starts a thread. The caller tells the time as a `Duration` since any
 //! beginning that stays the same, takes SMPs to send, and hands in what was received. The same calls give the same SMPs.
 //!
-//! Rooms: [`model`], [`executor`], [`discovery`], [`lids`], [`wanted`], `reading` (what is held of what is wanted), [`writing`],
+//! Rooms: [`model`], [`executor`], [`discovery`], [`keys`], [`lids`], [`wanted`], `reading` (what is held of what is wanted), [`writing`],
 //! [`sweep`], which leads from finding to writing with the caller's [`plan`] between them, [`audit`], which reads back what was written,
 //! [`sm_info`], which answers other SMs, and
 //! [`trap`], which hears devices.
@@ -18,6 +18,7 @@
 pub mod audit;
 pub mod discovery;
 pub mod executor;
+pub mod keys;
 pub mod lids;
 pub mod model;
 pub mod plan;

@@ -17,7 +17,7 @@ use sa_fabric::NodeIx;
 
 use crate::audit::{self, Round};
 use crate::discovery::{self, Discovery, Question, Scope, device};
-use crate::executor::{Counts, Executor, Limits, Outcome};
+use crate::executor::{Counts, Ended, Executor, Limits};
 use crate::model::{Node, Subnet};
 use crate::plan::{ByFunction, NoPlan, Plan};
 use crate::reading::{self, Asked, Reading};
@@ -85,7 +85,7 @@ enum Step {
 
 #[derive(Debug)]
 enum Phase {
-    Finding(Discovery),
+    Finding(Box<Discovery>),
     Reading(Box<(Reading, Subnet, Arc<Wanted>)>),
     Writing(Box<(Writing, Subnet)>),
     /// There is no plan.
@@ -180,13 +180,15 @@ impl<P: Plan> Sweep<P> {
     ) -> Self {
         let is_whole = before.is_in_doubt || *scope == Scope::Whole;
         let discovery = match is_whole {
-            true => Discovery::new(options),
+            true => Discovery::new(options.clone()),
             // Moved: a copy of a large subnet takes as long as reading what has changed.
-            false => Discovery::going_on(options, core::mem::take(&mut before.subnet), scope),
+            false => {
+                Discovery::going_on(options.clone(), core::mem::take(&mut before.subnet), scope)
+            }
         };
         Self {
             executor: Executor::new(limits, transaction),
-            phase: Phase::Finding(discovery),
+            phase: Phase::Finding(Box::new(discovery)),
             plan: Some(plan),
             options,
             before,
@@ -208,15 +210,15 @@ impl<P: Plan> Sweep<P> {
 
     /// What was received.
     pub fn received(&mut self, bytes: &[u8; 256], now: Duration) {
-        if let Some((step, outcome)) = self.executor.received(bytes, now) {
-            self.answered(step, outcome);
+        if let Some(ended) = self.executor.received(bytes, now) {
+            self.answered(ended);
         }
     }
 
     /// Gives up what has waited long enough; to be called when [`Self::wakes_at`] is reached.
     pub fn wake(&mut self, now: Duration) {
-        while let Some((step, outcome)) = self.executor.expired(now) {
-            self.answered(step, outcome);
+        while let Some(ended) = self.executor.expired(now) {
+            self.answered(ended);
         }
     }
 
@@ -245,6 +247,11 @@ impl<P: Plan> Sweep<P> {
                 Phase::Finding(_) | Phase::Reading(_) | Phase::Refused(_) | Phase::Auditing(_) => 0,
             },
         }
+    }
+
+    /// The last transaction id that was given out.
+    pub const fn transaction(&self) -> u32 {
+        self.executor.transaction()
     }
 
     /// What is known of the subnet now.
@@ -350,7 +357,7 @@ impl<P: Plan> Sweep<P> {
         let phase = core::mem::replace(&mut self.phase, Phase::Refused(Box::default()));
         let is_last = is_last(&phase);
         self.phase = match phase {
-            Phase::Finding(discovery) => self.found(discovery),
+            Phase::Finding(discovery) => self.found(*discovery),
             Phase::Reading(reading) => self.write(*reading),
             last => last,
         };
@@ -363,7 +370,7 @@ impl<P: Plan> Sweep<P> {
         let mut subnet = discovery.into_subnet();
         if is_in_doubt {
             self.before.subnet = subnet;
-            return Phase::Finding(Discovery::new(self.options));
+            return Phase::Finding(Box::new(Discovery::new(self.options.clone())));
         }
         if !goes_on {
             take_over(&mut subnet, core::mem::take(&mut self.before.subnet));
@@ -392,11 +399,20 @@ impl<P: Plan> Sweep<P> {
         Phase::Writing(Box::new((writing, subnet)))
     }
 
-    fn answered(&mut self, step: Step, outcome: Outcome) {
+    fn answered(&mut self, ended: Ended<Step>) {
         self.has_news = true;
+        let Ended {
+            token: step,
+            outcome,
+            m_key,
+        } = ended;
         match (&mut self.phase, step) {
             (Phase::Finding(discovery), Step::Find(question)) => {
-                discovery.answered(question, outcome)
+                discovery.answered(Ended {
+                    token: question,
+                    outcome,
+                    m_key,
+                });
             }
             (Phase::Reading(reading), Step::Read(asked)) => {
                 let (reading, subnet, _) = &mut **reading;

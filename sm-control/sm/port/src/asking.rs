@@ -30,16 +30,16 @@ pub fn ask(
     // The same executor as a sweep's, so that tries, time-outs and answers to others mean the same.
     // Relaxed: nothing else is read through the flag.
     while !stop.load(Ordering::Relaxed) {
-        if let Some(((), outcome)) = executor.expired(now()) {
-            return Ok(Some(outcome));
+        if let Some(ended) = executor.expired(now()) {
+            return Ok(Some(ended.outcome));
         }
         if let Some(smp) = executor.send(now()) {
             // Without room it is as lost: it is asked again.
             port.send(&Packet::directed(smp))?;
         }
         while let Some(packet) = port.receive()? {
-            if let Some(((), outcome)) = executor.received(&packet.smp, now()) {
-                return Ok(Some(outcome));
+            if let Some(ended) = executor.received(&packet.smp, now()) {
+                return Ok(Some(ended.outcome));
             }
         }
         let ahead = executor.wakes_at().map(|at| at.saturating_sub(now()));

@@ -77,6 +77,7 @@ impl Discovery {
             return Self::new(options);
         };
         subnet.begin();
+        subnet.fix_key(options.keys.fixed());
         let again = Again {
             due: BTreeSet::new(),
             of_ports: BTreeSet::new(),
@@ -98,6 +99,8 @@ impl Discovery {
             wrong_before: subnet.found_wrong().clone(),
         };
         let mut discovery = Self {
+            common_keys: options.keys.common(),
+            lately: None,
             options,
             subnet,
             questions: VecDeque::new(),

@@ -21,20 +21,23 @@
 //! Two switches that share a GUID are told apart where both claim the same port, or tell different NodeInfo. Where
 //! neither is so they look like one switch, here as for other SMs.
 //!
-//! Not here: M_Keys that differ from node to node.
+//! Which M_Key a question carries is in `m_keys`.
 
 mod again;
+mod m_keys;
 mod nodes;
 mod ports;
 mod question;
 mod scope;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::smp::attribute;
 
-use crate::executor::{Outcome, Request};
+use crate::executor::{Ended, Outcome, Request};
+use crate::keys::Keys;
 use crate::model::attributes::{Data, switch_info};
 use crate::model::{Block, Finding, Node, Place, Route, Subnet};
 use crate::sm_info::SmInfo;
@@ -47,12 +50,12 @@ pub(crate) use self::question::device;
 pub use self::scope::{Heard, Scope, Told};
 
 /// What an operator may set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// More nodes than this are left out.
     pub most_nodes: usize,
-    /// M_Key of all requests; 0 for none.
-    pub m_key: u64,
+    /// M_Keys of nodes, as far as they are known.
+    pub keys: Arc<Keys>,
 }
 
 impl Default for Options {
@@ -60,7 +63,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             most_nodes: 0xbfff,
-            m_key: 0,
+            keys: Arc::default(),
         }
     }
 }
@@ -73,6 +76,10 @@ pub struct Discovery {
     questions: VecDeque<Question>,
     /// What is read again of a subnet that is known; none where all is found anew.
     again: Option<Box<Again>>,
+    /// For nodes of which nothing is known.
+    common_keys: Vec<u64>,
+    /// What a node answered to that had left the first choice unanswered.
+    lately: Option<u64>,
 }
 
 impl Discovery {
@@ -82,11 +89,15 @@ impl Discovery {
             from: None,
             route: Route::default(),
         };
+        let mut subnet = Subnet::default();
+        subnet.fix_key(options.keys.fixed());
         Self {
+            common_keys: options.keys.common(),
             options,
-            subnet: Subnet::default(),
+            subnet,
             questions: VecDeque::from([own]),
             again: None,
+            lately: None,
         }
     }
 
@@ -96,7 +107,7 @@ impl Discovery {
         loop {
             self.release();
             let question = self.questions.pop_front()?;
-            let request = || question.request(&self.subnet, self.options.m_key);
+            let request = || question.request(&self.subnet, self.keys_of(&question));
             match Some(())
                 .filter(|()| !self.is_settled(&question))
                 .and_then(|()| request())
@@ -108,17 +119,23 @@ impl Discovery {
     }
 
     /// What came of a question.
-    pub fn answered(&mut self, question: Question, outcome: Outcome) {
-        let asked = question.clone();
-        self.ended(question, outcome);
+    pub fn answered(&mut self, ended: Ended<Question>) {
+        let asked = ended.token.clone();
+        self.ended(ended);
         self.closed(&asked);
     }
 
-    fn ended(&mut self, question: Question, outcome: Outcome) {
+    fn ended(&mut self, ended: Ended<Question>) {
+        let Ended {
+            token: question,
+            outcome,
+            m_key,
+        } = ended;
         let status = match outcome {
             Outcome::Answered(data) => {
+                self.answered_by(&question, m_key);
                 self.no_more(&question);
-                return self.told(question, &data);
+                return self.told(question, &data, m_key);
             }
             Outcome::Refused(status) => Some(status),
             Outcome::Mute if self.has_other_way(&question) => return,
@@ -230,9 +247,9 @@ impl Discovery {
         self.questions.push_back(question);
     }
 
-    fn told(&mut self, question: Question, data: &Data) {
+    fn told(&mut self, question: Question, data: &Data, m_key: u64) {
         match question {
-            Question::Node { from, route } => self.node_told(from, route, data),
+            Question::Node { from, route } => self.node_told(from, (route, m_key), data),
             Question::Description { at } => {
                 let node = self.subnet.node_mut(at.node);
                 let was = node.map(|node| core::mem::replace(&mut node.record.description, *data));
@@ -240,6 +257,7 @@ impl Discovery {
             }
             Question::Switch { node } => self.switch_told(node, data),
             Question::Port { at, .. } => self.port_told(at, data),
+            Question::Key { at, left } => self.key_told(at, left, data),
             Question::Manager { at } => self.manager_told(at, data),
             Question::Keys { at, block } => self.keys_told(at, block, data),
         }

@@ -30,10 +30,17 @@ struct Answer {
     entered: u8,
     /// The way.
     route: Route,
+    /// What it answered to.
+    m_key: u64,
 }
 
 impl Discovery {
-    pub(super) fn node_told(&mut self, from: Option<PortRef>, route: Route, data: &Data) {
+    pub(super) fn node_told(
+        &mut self,
+        from: Option<PortRef>,
+        (route, m_key): (Route, u64),
+        data: &Data,
+    ) {
         let record = attributes::node_record(data);
         let [entered, ..] = record.port_and_vendor.get().to_be_bytes();
         let place = Place {
@@ -57,6 +64,7 @@ impl Discovery {
             node,
             entered,
             route,
+            m_key,
         };
         match self.subnet.by_guid(answer.node.guid()) {
             Some(known) => self.known_node(known, from, answer, place),
@@ -80,6 +88,8 @@ impl Discovery {
             node,
             port: entered,
         };
+        let end = if is_switch { 0 } else { entered };
+        self.contacted(PortRef { node, port: end }, from, answer.m_key);
         match from {
             Some(from) => {
                 self.subnet.join(from, at);
@@ -140,6 +150,7 @@ impl Discovery {
         let old = self.subnet.peer(from).filter(|peer| *peer != at);
         if is_new_port {
             self.reached(node, at.port, answer.route);
+            self.contacted(at, Some(from), answer.m_key);
             if let Some(port) = self.subnet.port_mut(at) {
                 port.guid = Guid::new(answer.node.record.port_guid.get()).ok();
             }

@@ -42,15 +42,13 @@ impl Discovery {
             return;
         };
         let is_port0 = is_switch && at.port == 0;
-        let Some(port) = self.subnet.port_mut(at) else {
-            return;
-        };
-        let old = port.info.replace(info);
-        let Some(state) = port.state() else {
-            if self.again.is_some() {
-                // What it told before is more than nothing.
-                port.info = old;
-            }
+        let old = self.subnet.port(at).and_then(|port| port.info);
+        let state = PortState::of(&info);
+        // With a state that cannot be, what it told before is more than nothing.
+        if state.is_some() || self.again.is_none() {
+            self.subnet.told(at, info);
+        }
+        let Some(state) = state else {
             let place = self.place_of(at);
             return self.impossible(
                 place,
@@ -60,6 +58,9 @@ impl Discovery {
         };
         // IsSM of external ports means nothing: an SM is behind an end port.
         let is_end_port = is_port0 || !is_switch;
+        if is_end_port {
+            self.ask_key(at);
+        }
         let has_manager = info.capability_mask.get() & PortInfoRecord::IS_SM != 0;
         if is_end_port && has_manager && self.subnet.sm() != Some(at) {
             self.ask(Question::Manager { at });

@@ -6,6 +6,7 @@
 //! | `Description` | NodeDescription | 0 |
 //! | `Switch` | SwitchInfo | 0 |
 //! | `Port` | PortInfo | port number, bit 31 for extended speeds |
+//! | `Key` | PortInfo, again with another M_Key | port number |
 //! | `Manager` | SMInfo | 0 |
 //! | `Keys` | P_KeyTable | block; of switches the port in the upper half |
 //!
@@ -45,6 +46,13 @@ pub enum Question {
         /// Speeds beyond QDR are wanted too: the device has them.
         extended: bool,
     },
+    /// PortInfo again: the port hides its M_Key from who does not have it, and this one was not tried yet.
+    Key {
+        /// The end port.
+        at: PortRef,
+        /// What is left to be tried, the next first.
+        left: Vec<u64>,
+    },
     /// SMInfo: an SM is on this port.
     Manager {
         /// The end port that is asked.
@@ -67,6 +75,7 @@ impl Question {
             Self::Description { .. } => (attribute::NODE_DESCRIPTION, 0),
             Self::Switch { .. } => (attribute::SWITCH_INFO, 0),
             Self::Manager { .. } => (attribute::SM_INFO, 0),
+            Self::Key { ref at, .. } => (attribute::PORT_INFO, u32::from(at.port)),
             Self::Port { at, extended } => {
                 let speeds = if extended { EXTENDED_SPEEDS } else { 0 };
                 (attribute::PORT_INFO, speeds | u32::from(at.port))
@@ -83,11 +92,12 @@ impl Question {
     }
 
     /// The port that it is about; of a node that is not known yet none.
-    pub(super) fn asked_of(&self) -> Option<PortRef> {
+    pub(super) const fn asked_of(&self) -> Option<PortRef> {
         match *self {
             Self::Node { .. } => None,
             Self::Description { at }
             | Self::Port { at, .. }
+            | Self::Key { at, .. }
             | Self::Manager { at }
             | Self::Keys { at, .. } => Some(at),
             Self::Switch { node } => Some(PortRef { node, port: 0 }),
@@ -106,13 +116,15 @@ impl Question {
         }
     }
 
-    /// `None` where no way is known.
-    pub(crate) fn request(&self, subnet: &Subnet, m_key: u64) -> Option<Request> {
+    /// `None` where no way is known, or no key is given. The first key is tried first.
+    pub(crate) fn request(&self, subnet: &Subnet, mut keys: Vec<u64>) -> Option<Request> {
         let asked_of = self.asked_of();
         let is_switch = asked_of
             .and_then(|at| subnet.node(at.node))
             .is_some_and(|node| node.is_switch());
         let (attribute, modifier) = self.attribute(is_switch);
+        let m_key = *keys.first()?;
+        let other_keys = keys.split_off(1);
         Some(Request {
             device: self.device(),
             route: self.route(subnet)?,
@@ -120,6 +132,8 @@ impl Question {
             attribute,
             modifier,
             m_key,
+            other_keys,
+            takes_long: false,
         })
     }
 

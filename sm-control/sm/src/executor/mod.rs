@@ -14,6 +14,9 @@
 //! else. The first answer brings it back. When all tries of a request are over and the device answered nothing meanwhile,
 //! all that waits for it is given up with it, so a mute device costs one series of time-outs, whatever was asked.
 //!
+//! A request may have several M_Keys: a wrong one is answered by silence, as if the device were gone. Its tries go through
+//! them in turn, so that a device with another key costs a time-out for each wrong one and no series of its own. Each key has its transaction id.
+//!
 //! An answer must have the transaction id, attribute and modifier of a request that is under way; anything else is counted
 //! and dropped. Answers with status "busy" are none: the request is asked again when its time is over.
 //!
@@ -24,7 +27,7 @@ mod lane;
 mod request;
 mod window;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
 use sa_wire::mad::Status;
@@ -35,7 +38,7 @@ use self::lane::Lane;
 use self::request::Pending;
 use self::window::Window;
 
-pub use self::request::{Counts, Device, Limits, Outcome, Request};
+pub use self::request::{Counts, Device, Ended, Limits, MOST_OTHER_KEYS, Outcome, Request};
 
 /// Requests under way. `T` comes back with the outcome.
 #[derive(Debug)]
@@ -46,11 +49,11 @@ pub struct Executor<T> {
     slow: VecDeque<Device>,
     /// By transaction id.
     flying: HashMap<u32, Flying<T>>,
-    /// Ascending, as all wait equally long. Of a request that has landed it is dropped when it comes to the front.
-    deadlines: VecDeque<(Duration, u32)>,
+    /// Of all that is in `flying`, the next first: when, the number of the SMP, its first transaction id.
+    deadlines: BTreeSet<(Duration, u64, u32)>,
     /// SMPs that are no requests of ours: they go before everything.
     urgent: VecDeque<[u8; 256]>,
-    ended: VecDeque<(T, Outcome)>,
+    ended: VecDeque<Ended<T>>,
     window: Window,
     congestion: Congestion,
     in_window: u32,
@@ -64,6 +67,7 @@ pub struct Executor<T> {
 struct Flying<T> {
     pending: Pending<T>,
     deadline: Duration,
+    number: u64,
     in_slow: bool,
 }
 
@@ -85,7 +89,7 @@ impl<T> Executor<T> {
             ready: VecDeque::new(),
             slow: VecDeque::new(),
             flying: HashMap::new(),
-            deadlines: VecDeque::new(),
+            deadlines: BTreeSet::new(),
             urgent: VecDeque::new(),
             ended: VecDeque::new(),
             congestion: Congestion::default(),
@@ -100,11 +104,13 @@ impl<T> Executor<T> {
     /// This is to be asked, when there is room.
     pub fn ask(&mut self, request: Request, token: T) {
         let device = request.device;
-        self.transaction = self.transaction.wrapping_add(1);
+        let first = self.transaction.wrapping_add(1);
+        // One for each key.
+        self.transaction = self.transaction.wrapping_add(request.keys());
         let pending = Pending {
             request,
             token,
-            transaction: self.transaction,
+            transaction: first,
             tries: 0,
             answers_before: 0,
         };
@@ -137,8 +143,8 @@ impl<T> Executor<T> {
     }
 
     /// What was received. Gives the request that it answers, if any.
-    pub fn received(&mut self, bytes: &[u8; 256], now: Duration) -> Option<(T, Outcome)> {
-        let Some((transaction, status, data)) = self.matched(bytes) else {
+    pub fn received(&mut self, bytes: &[u8; 256], now: Duration) -> Option<Ended<T>> {
+        let Some((transaction, number, status, data)) = self.matched(bytes) else {
             self.counts.unasked += 1;
             return None;
         };
@@ -159,17 +165,24 @@ impl<T> Executor<T> {
         };
         self.counts.refused += u64::from(status != Status::OK);
         self.congestion.forget_before(now, self.limits.timeout);
-        Some((flying.pending.token, outcome))
+        Some(Ended {
+            m_key: flying.pending.request.key(number),
+            token: flying.pending.token,
+            outcome,
+        })
     }
 
     /// The next request that is given up by now, as [`Outcome::Mute`].
-    pub fn expired(&mut self, now: Duration) -> Option<(T, Outcome)> {
-        while let Some((deadline, transaction)) = self.deadlines.front().copied() {
+    pub fn expired(&mut self, now: Duration) -> Option<Ended<T>> {
+        while let Some((deadline, _, transaction)) = self.deadlines.first().copied() {
             if deadline > now {
                 break;
             }
-            if let Some(flying) = self.land(transaction) {
-                self.time_out(flying, now);
+            match self.land(transaction) {
+                Some(flying) => self.time_out(flying, now),
+                None => {
+                    self.deadlines.pop_first();
+                }
             }
         }
         let ended = self.ended.pop_front();
@@ -179,7 +192,7 @@ impl<T> Executor<T> {
 
     /// When [`Self::expired`] and [`Self::send`] have something to do without an answer. `None` when nothing is under way.
     pub fn wakes_at(&self) -> Option<Duration> {
-        self.deadlines.front().map(|(deadline, _)| *deadline)
+        self.deadlines.first().map(|(deadline, ..)| *deadline)
     }
 
     /// Requests that went out and have no outcome, in no order: whether they were done is not known. Those that never went
@@ -188,7 +201,7 @@ impl<T> Executor<T> {
         let flying = self.flying.values().map(|it| &it.pending);
         let again = self.lanes.values().flat_map(Lane::tried);
         let open = flying.chain(again).map(|pending| &pending.token);
-        open.chain(self.ended.iter().map(|(token, _)| token))
+        open.chain(self.ended.iter().map(|ended| &ended.token))
     }
 
     /// True where more devices could be sent something: with as many as the window is wide, none has to take two
@@ -221,6 +234,11 @@ impl<T> Executor<T> {
     /// How many requests may be under way now, in all.
     pub const fn window(&self) -> u32 {
         self.window.size()
+    }
+
+    /// The last transaction id that was given out: who goes on behind it takes no answer to this for one to that.
+    pub const fn transaction(&self) -> u32 {
+        self.transaction
     }
 
     /// What was sent and received so far.
@@ -285,11 +303,18 @@ impl<T> Executor<T> {
         self.counts.repeated += u64::from(pending.tries > 0);
         pending.tries += 1;
         let (smp, transaction) = (pending.smp(), pending.transaction);
-        let deadline = now + self.limits.timeout;
-        self.deadlines.push_back((deadline, transaction));
+        let timeout = match pending.request.takes_long {
+            true => self.limits.long_timeout.max(self.limits.timeout),
+            false => self.limits.timeout,
+        };
+        let deadline = now + timeout;
+        // Of equals the one that was sent first.
+        let number = self.counts.sent;
+        self.deadlines.insert((deadline, number, transaction));
         let flying = Flying {
             pending,
             deadline,
+            number,
             in_slow,
         };
         self.flying.insert(transaction, flying);
@@ -297,14 +322,18 @@ impl<T> Executor<T> {
         Some(smp)
     }
 
-    /// Transaction id, status and data of an answer to something that is under way.
-    fn matched(&self, bytes: &[u8; 256]) -> Option<(u32, Status, [u8; 64])> {
+    /// Of an answer to something that is under way: its first transaction id, the number of the key, status and data.
+    fn matched(&self, bytes: &[u8; 256]) -> Option<(u32, u32, Status, [u8; 64])> {
         let smp = Smp::read_from_bytes(bytes).ok()?;
         let [.., a, b, c, d] = smp.header.transaction_id.get().to_be_bytes();
         let transaction = u32::from_be_bytes([a, b, c, d]);
-        let flying = self.flying.get(&transaction)?;
-        let fits = flying.pending.is_answered_by(&smp);
-        fits.then(|| (transaction, smp.status(), smp.data))
+        let most = u32::try_from(MOST_OTHER_KEYS).unwrap_or(0);
+        (0..=most).find_map(|number| {
+            let first = transaction.wrapping_sub(number);
+            let pending = &self.flying.get(&first)?.pending;
+            let fits = number < pending.request.keys() && pending.is_answered_by(&smp);
+            fits.then(|| (first, number, smp.status(), smp.data))
+        })
     }
 
     /// It is not under way any more.
@@ -319,19 +348,9 @@ impl<T> Executor<T> {
         if let Some(lane) = self.lanes.get_mut(&flying.pending.request.device) {
             lane.flying = lane.flying.saturating_sub(1);
         }
-        self.forget_deadlines();
+        self.deadlines
+            .remove(&(flying.deadline, flying.number, transaction));
         Some(flying)
-    }
-
-    /// Those at the front that nothing waits for any more. A request that is asked again has another one.
-    fn forget_deadlines(&mut self) {
-        while let Some((deadline, transaction)) = self.deadlines.front() {
-            let flying = self.flying.get(transaction);
-            if flying.is_some_and(|flying| flying.deadline == *deadline) {
-                break;
-            }
-            self.deadlines.pop_front();
-        }
     }
 
     /// No answer in time: again, or given up, and then all that waits for a device that says nothing.
@@ -348,15 +367,20 @@ impl<T> Executor<T> {
         {
             self.window.halve();
         }
-        if pending.tries <= self.limits.retries && !lane.is_doubtful {
+        let most = match lane.is_doubtful {
+            // One for each key that it may want.
+            true => pending.request.keys(),
+            false => pending.most_tries(&self.limits),
+        };
+        if pending.tries < most {
             lane.again(pending);
             self.waiting += 1;
         } else {
             let is_mute = lane.answers == pending.answers_before;
-            self.ended.push_back((pending.token, Outcome::Mute));
+            self.ended.push_back(pending.mute());
             for other in is_mute.then(|| lane.give_up()).into_iter().flatten() {
                 self.waiting -= 1;
-                self.ended.push_back((other.token, Outcome::Mute));
+                self.ended.push_back(other.mute());
             }
         }
         self.queue(device);

@@ -29,6 +29,40 @@ pub struct Request {
     pub modifier: u32,
     /// M_Key that the device wants to see; 0 for none.
     pub m_key: u64,
+    /// Keys that it may want to see instead: each try goes with the next one, and begins anew behind the last. At most
+    /// [`MOST_OTHER_KEYS`]; more are not tried.
+    pub other_keys: Vec<u64>,
+    /// The device needs long for it: [`Limits::long_timeout`] holds.
+    pub takes_long: bool,
+}
+
+/// M_Keys that are tried beside the first: a device that is mute costs two tries for each.
+pub const MOST_OTHER_KEYS: usize = 3;
+
+impl Request {
+    /// How many keys there are to try. From 1 on.
+    pub(super) fn keys(&self) -> u32 {
+        let others = self.other_keys.len().min(MOST_OTHER_KEYS);
+        1 + u32::try_from(others).unwrap_or(0)
+    }
+
+    /// The key of that number, from 0 on.
+    pub(super) fn key(&self, number: u32) -> u64 {
+        let other = usize::try_from(number).unwrap_or(usize::MAX).checked_sub(1);
+        let other = other.and_then(|other| self.other_keys.get(other));
+        other.copied().unwrap_or(self.m_key)
+    }
+}
+
+/// A request that has come to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended<T> {
+    /// What the caller gave with it.
+    pub token: T,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The M_Key of the try that was answered; of a mute one the first.
+    pub m_key: u64,
 }
 
 /// How a request ended.
@@ -53,7 +87,9 @@ pub struct Limits {
     pub slow: u32,
     /// When a request is asked again.
     pub timeout: Duration,
-    /// How often it is asked again.
+    /// The same for those that take a device long.
+    pub long_timeout: Duration,
+    /// How often it is asked again; twice more for each further M_Key that it may go with.
     pub retries: u32,
 }
 
@@ -65,6 +101,7 @@ impl Default for Limits {
             per_device: 4,
             slow: 16,
             timeout: Duration::from_millis(200),
+            long_timeout: Duration::from_millis(500),
             retries: 3,
         }
     }
@@ -94,7 +131,8 @@ pub struct Counts {
 pub(super) struct Pending<T> {
     pub(super) request: Request,
     pub(super) token: T,
-    /// Transaction id; the same for all tries, so that a late answer counts.
+    /// Transaction id with the first M_Key, and those behind it with the others. The same for all tries of one key, so that a
+    /// late answer counts and its key is known.
     pub(super) transaction: u32,
     /// Tries so far.
     pub(super) tries: u32,
@@ -103,6 +141,26 @@ pub(super) struct Pending<T> {
 }
 
 impl<T> Pending<T> {
+    /// Which of its keys the try has that was made last.
+    const fn key_of_try(&self, keys: u32) -> u32 {
+        self.tries.saturating_sub(1) % keys
+    }
+
+    /// Given up.
+    pub(super) fn mute(self) -> Ended<T> {
+        Ended {
+            token: self.token,
+            outcome: Outcome::Mute,
+            m_key: self.request.m_key,
+        }
+    }
+
+    /// Tries that it gets at most.
+    pub(super) fn most_tries(&self, limits: &Limits) -> u32 {
+        let others = self.request.keys() - 1;
+        limits.retries.saturating_add(1 + 2 * others)
+    }
+
     /// The SMP as it goes out.
     pub(super) fn smp(&self) -> [u8; 256] {
         let Request {
@@ -116,13 +174,14 @@ impl<T> Pending<T> {
         } else {
             method::GET
         };
-        let transaction = u64::from(self.transaction);
+        let number = self.key_of_try(self.request.keys());
+        let transaction = u64::from(self.transaction.wrapping_add(number));
         let smp = Smp::directed(method, attribute, transaction, route.ports());
         let mut bytes = [0; 256];
         // A route is never too long: its type says so.
         if let Some(mut smp) = smp {
             smp.header.attribute_modifier = self.request.modifier.into();
-            smp.m_key = self.request.m_key.into();
+            smp.m_key = self.request.key(number).into();
             smp.data = set.unwrap_or([0; 64]);
             bytes.copy_from_slice(smp.as_bytes());
         }

@@ -66,6 +66,11 @@ pub enum Finding {
         /// What cannot be, in words.
         what: &'static str,
     },
+    /// A port does not take a Set, and may hold an M_Key that is not known.
+    Locked {
+        /// Who was asked.
+        place: Place,
+    },
     /// More hops away than a directed route can have.
     TooFar {
         /// The last place that can be reached.
@@ -86,7 +91,10 @@ impl Finding {
             | Self::Impossible {
                 place, attribute, ..
             } => Some((place, *attribute)),
-            Self::DuplicateGuid { .. } | Self::CableLoop { .. } | Self::TooFar { .. } => None,
+            Self::DuplicateGuid { .. }
+            | Self::CableLoop { .. }
+            | Self::Locked { .. }
+            | Self::TooFar { .. } => None,
         }
     }
 }
@@ -142,6 +150,11 @@ impl fmt::Display for Finding {
             } => write!(
                 f,
                 "{place} answers attribute {attribute:#x} wrongly: {what}"
+            ),
+            Self::Locked { place } => write!(
+                f,
+                "{place} takes no Set: it may hold an M_Key that is not known here; put the key into guid2mkey while sapphired is stopped, or \
+                 switch the device off and on"
             ),
             Self::TooFar { place } => {
                 write!(

@@ -15,6 +15,7 @@
 
 pub mod attributes;
 mod finding;
+mod m_keys;
 mod node;
 mod recalled;
 mod route;
@@ -49,6 +50,8 @@ pub struct Subnet {
     /// What is noted from now on is of reading and writing.
     is_planned: bool,
     is_as_left: bool,
+    /// All requests carry one M_Key, whatever ports show.
+    fixed_key: Option<u64>,
 }
 
 impl Subnet {

@@ -150,6 +150,10 @@ pub struct Port {
     pub peer: Option<PortRef>,
     /// The way to it, of end ports. An SMP for another port of a switch goes to its port 0.
     pub route: Option<Route>,
+    /// The M_Key that requests carry, of end ports; `None` where none was answered to yet.
+    pub m_key: Option<u64>,
+    /// Whether that is the key which the port holds is not known: it hides its key, or was given one and did not answer.
+    pub hides_m_key: bool,
 }
 
 impl Port {
@@ -158,6 +162,28 @@ impl Port {
         match &self.info {
             Some(info) => PortState::of(info),
             None => None,
+        }
+    }
+
+    /// The M_Key that requests to an end port carry.
+    pub fn m_key(&self) -> u64 {
+        let shown = || self.info.map(|info| info.m_key.get());
+        self.m_key.or_else(shown).unwrap_or(0)
+    }
+
+    /// The M_Key that an end port is known to hold; 0 for none. `None` where it is not known.
+    pub fn known_m_key(&self) -> Option<u64> {
+        let shown = self.info.map(|info| info.m_key.get());
+        shown.filter(|_| !self.hides_m_key)
+    }
+
+    /// What PortInfo of an end port says of its key. A port at level 1 shows none to who has another key, so there 0 may be
+    /// either.
+    pub(super) fn told_m_key(&mut self, info: &PortInfoRecord) {
+        let shown = info.m_key.get();
+        self.hides_m_key = shown == 0 && info.m_key_protect_and_lmc >> 6 == 1;
+        if !self.hides_m_key {
+            self.m_key = Some(shown);
         }
     }
 }

@@ -213,7 +213,9 @@ impl Asked {
             set: None,
             attribute: self.block.attribute,
             modifier: self.block.modifier,
-            m_key: end.info.map_or(0, |info| info.m_key.get()),
+            m_key: subnet.m_key(self.at()),
+            other_keys: Vec::new(),
+            takes_long: false,
         })
     }
 

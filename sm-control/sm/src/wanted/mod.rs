@@ -16,7 +16,6 @@
 //! | `switch_info` | SwitchInfo: LinearFDBTop, LifeTimeValue |
 //! | `guid_info` | GUIDInfo: alias GUIDs |
 //! | `linear` | LinearForwardingTable |
-//! | `m_key` | none: the key that requests carry |
 //! | `multicast` | MulticastForwardingTable |
 //! | `pkeys` | P_KeyTable of end ports and of the switch ports before them |
 //! | `qos` | SLtoVLMappingTable, VLArbitrationTable |
@@ -25,7 +24,6 @@
 
 pub mod guid_info;
 pub mod linear;
-pub mod m_key;
 pub mod multicast;
 pub mod pkeys;
 pub mod port_info;

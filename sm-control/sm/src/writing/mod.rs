@@ -179,11 +179,18 @@ impl Writing {
             Outcome::Mute => {
                 self.missed(set, subnet, false);
                 let (attribute, modifier) = set.attribute(subnet);
-                subnet.note(Finding::Mute {
-                    place: place(subnet, set.at),
-                    attribute,
-                    modifier,
+                let place = place(subnet, set.at);
+                subnet.note(match subnet.hides_m_key(set.at) {
+                    true => Finding::Locked { place },
+                    false => Finding::Mute {
+                        place,
+                        attribute,
+                        modifier,
+                    },
                 });
+                if set.new_key(subnet).is_some() {
+                    subnet.doubt_m_key(set.at);
+                }
             }
         }
         self.ended(set, subnet);
@@ -277,6 +284,9 @@ impl Writing {
         if let (Kind::Table(block), Some(node)) = (set.kind, subnet.node_mut(set.at.node)) {
             node.tables.forget(block);
         }
+        if set.new_key(subnet).is_some() {
+            subnet.doubt_m_key(set.at);
+        }
     }
 
     /// The node says what it holds now.
@@ -303,8 +313,10 @@ impl Writing {
                 }
             }
             Kind::Port | Kind::State(_) | Kind::Look(_) => {
-                if let Some(port) = subnet.port_mut(set.at) {
-                    port.info = Some(port_info(data));
+                let new_key = set.new_key(subnet);
+                subnet.told(set.at, port_info(data));
+                if let Some(key) = new_key {
+                    subnet.took_m_key(set.at, key);
                 }
             }
         }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use sa_fabric::PortRef;
 use sa_wire::Guid;
-use sa_wire::smp::attribute;
+use sa_wire::smp::{ALL_INPUTS, ALL_OUTPUTS, attribute};
 
 use crate::executor::Request;
-use crate::model::attributes::Data;
+use crate::model::attributes::{Data, port_info};
 use crate::model::{Block, Node, PortState, Subnet};
 
 /// A Set, or the Get that looks what a refused one has left.
@@ -46,7 +46,28 @@ impl Set {
         }
     }
 
-    /// `None` where no way is known. The M_Key is the one that the device has now.
+    /// SL2VL tables of many ports of a switch.
+    const fn is_for_many(&self) -> bool {
+        match self.kind {
+            Kind::Table(block) => {
+                block.attribute == attribute::SL_TO_VL
+                    && block.modifier & (ALL_INPUTS | ALL_OUTPUTS) != 0
+            }
+            _ => false,
+        }
+    }
+
+    /// The key that it gives an end port, where that is another one than the port has.
+    pub(super) fn new_key(&self, subnet: &Subnet) -> Option<u64> {
+        let node = subnet.node(self.at.node)?;
+        let is_end = node.end_port(self.at.port) == self.at.port;
+        let gives = is_end && matches!(self.kind, Kind::Port | Kind::State(_));
+        let key = gives.then(|| port_info(&self.data).m_key.get());
+        key.filter(|key| *key != subnet.m_key(self.at))
+    }
+
+    /// `None` where no way is known. The M_Key is the one that the device has now; of a try whose answer was lost it may have taken
+    /// the new one already, so that one is tried too.
     pub(super) fn request(&self, subnet: &Subnet) -> Option<Request> {
         let (attribute, modifier) = self.attribute(subnet);
         let node = subnet.node(self.at.node)?;
@@ -57,7 +78,9 @@ impl Set {
             set: (!matches!(self.kind, Kind::Look(_))).then_some(self.data),
             attribute,
             modifier,
-            m_key: end.info.map_or(0, |info| info.m_key.get()),
+            m_key: subnet.m_key(self.at),
+            other_keys: self.new_key(subnet).into_iter().collect(),
+            takes_long: self.is_for_many(),
         })
     }
 }

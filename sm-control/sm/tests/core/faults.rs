@@ -139,6 +139,7 @@ fn a_slow_switch_delays_nobody_else() {
         Question::Description { at }
         | Question::Port { at, .. }
         | Question::Manager { at }
+        | Question::Key { at, .. }
         | Question::Keys { at, .. } => at.node == own,
     };
     let others = found

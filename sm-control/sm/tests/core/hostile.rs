@@ -98,13 +98,13 @@ proptest! {
             while let Some(request) = executor.send(now) {
                 let answer = lies.next().and_then(|lie| told(&request, lie));
                 let outcome = answer.and_then(|answer| executor.received(&answer, now));
-                if let Some((question, outcome)) = outcome {
-                    discovery.answered(question, outcome);
+                if let Some(ended) = outcome {
+                    discovery.answered(ended);
                 }
             }
             now = executor.wakes_at().map_or(now, |at| now.max(at));
-            while let Some((question, outcome)) = executor.expired(now) {
-                discovery.answered(question, outcome);
+            while let Some(ended) = executor.expired(now) {
+                discovery.answered(ended);
             }
             prop_assert!(executor.counts().sent <= most);
         }

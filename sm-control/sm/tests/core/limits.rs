@@ -41,8 +41,7 @@ fn most_under_way(limits: Limits) -> (usize, usize) {
         let (_, _, bytes) = simulator.next(now).unwrap();
         let smp = Smp::read_from_bytes(&bytes[..]).unwrap();
         under_way.remove(&smp.header.transaction_id.get());
-        let (question, outcome) = executor.received(&bytes, now).unwrap();
-        discovery.answered(question, outcome);
+        discovery.answered(executor.received(&bytes, now).unwrap());
     }
     assert!(executor.is_idle());
     most
@@ -70,6 +69,8 @@ fn get(modifier: u32) -> Request {
         attribute: attribute::PORT_INFO,
         modifier,
         m_key: 0,
+        other_keys: Vec::new(),
+        takes_long: false,
     }
 }
 
@@ -107,10 +108,8 @@ fn only_an_answer_to_what_is_asked_is_one() {
     let right = answer(|smp| {
         smp.header.transaction_id = (smp.header.transaction_id.get() | 7 << 48).into()
     });
-    assert_eq!(
-        executor.received(&right, later),
-        Some(((), Outcome::Answered([0; 64])))
-    );
+    let ended = executor.received(&right, later).unwrap();
+    assert_eq!(ended.outcome, Outcome::Answered([0; 64]));
     assert_eq!(executor.received(&right, later), None, "a second time");
     assert!(executor.is_idle());
 }

@@ -19,6 +19,7 @@ mod hostile;
 mod ibsim;
 mod limits;
 mod living;
+mod m_keys;
 mod plan;
 mod reading;
 mod rig;

@@ -71,9 +71,9 @@ fn found_from(simulator: &mut Simulator, sm: PortRef, limits: Limits, begun: Dur
         } else {
             outcomes.extend(std::iter::from_fn(|| executor.expired(now)));
         }
-        for (question, outcome) in outcomes {
-            ended.push((question.clone(), now));
-            discovery.answered(question, outcome);
+        for outcome in outcomes {
+            ended.push((outcome.token.clone(), now));
+            discovery.answered(outcome);
         }
     }
     Found {

@@ -26,7 +26,7 @@ pub(crate) struct Ended {
     /// Requests and answers as they passed the SM's port.
     pub(crate) wire: Vec<Smp>,
     /// When the last link that came up did.
-    last_active: Duration,
+    pub(crate) last_active: Duration,
     pub(crate) took: Duration,
 }
 
@@ -51,12 +51,21 @@ pub(crate) fn sweep_with(
 /// A sweep of that scope, from that time on.
 pub(crate) fn sweep_again(
     simulator: &mut Simulator,
-    (sm, begun): (PortRef, Duration),
-    (before, scope): (Swept, &Scope),
+    from: (PortRef, Duration),
+    before: (Swept, &Scope),
     plan: impl FnOnce(&Subnet) -> Option<Arc<Wanted>>,
 ) -> Ended {
-    let (options, limits) = (Options::default(), Limits::default());
-    let mut sweep = Sweep::again(options, limits, 7, (before, scope), plan);
+    sweep_as(simulator, from, Options::default(), before, plan)
+}
+
+pub(crate) fn sweep_as(
+    simulator: &mut Simulator,
+    (sm, begun): (PortRef, Duration),
+    options: Options,
+    before: (Swept, &Scope),
+    plan: impl FnOnce(&Subnet) -> Option<Arc<Wanted>>,
+) -> Ended {
+    let mut sweep = Sweep::again(options, Limits::default(), 7, before, plan);
     let (mut wire, mut now, mut last_active) = (Vec::new(), begun, Duration::ZERO);
     loop {
         while let Some(bytes) = sweep.send(now) {

@@ -17,6 +17,7 @@ use sm_plan::Planning;
 use tracing::info;
 
 use super::identity::Identity;
+use super::keys::{self, KeyRing};
 use super::lids;
 use super::standby::Standby;
 
@@ -24,7 +25,9 @@ use super::standby::Standby;
 pub(super) struct Attempt<'a> {
     pub(super) planning: Planning<'a>,
     pub(super) identity: Arc<Identity>,
-    pub(super) guid2lid: Option<PathBuf>,
+    /// `[state]`.
+    pub(super) directory: Option<PathBuf>,
+    pub(super) key_ring: &'a mut KeyRing,
     /// Other SMs do not count.
     pub(super) ignores_others: bool,
     /// Where nothing is new there need be no plan.
@@ -48,12 +51,19 @@ impl Plan for Attempt<'_> {
         }
         let wanted = self.planning.wanted(found)?;
         // Before the first Set: a process that is killed in the middle must give the same LIDs when it begins again.
-        if let Some(path) = &self.guid2lid {
-            lids::write(path, self.planning.planner().remembered());
+        if let Some(directory) = &self.directory {
+            let remembered = self.planning.planner().remembered();
+            lids::write(&directory.join(lids::FILE), remembered);
         }
+        let keeps_keys = self.key_ring.before_sets(self.directory.as_deref(), found);
         // Not before there is a plan: a master that cannot manage would keep others from it.
         if self.identity.becomes(SmState::Master) != SmState::Master {
             info!("Entering MASTER state");
+        }
+        if keeps_keys {
+            let mut wanted = (*wanted).clone();
+            keys::keep_keys(&mut wanted, found);
+            return Some(Arc::new(wanted));
         }
         Some(wanted)
     }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use sa_fabric::options::ManagerOptions;
 use sa_sm::discovery::{self, Scope};
 use sa_sm::executor::{Counts, Limits, Outcome, Request};
+use sa_sm::keys::Keys;
 use sa_sm::plan::Plan;
 use sa_sm::sweep::{Progress, Sweep};
 use sa_sm::writing::Wanted;
@@ -27,12 +28,12 @@ impl Manager {
     pub(super) fn run(
         &mut self,
         options: &ManagerOptions,
-        scope: &Scope,
+        (scope, keys): (&Scope, Arc<Keys>),
         plan: impl Plan,
     ) -> Result<Progress, SweepError> {
         let port = self.attached(options)?;
         let discovery = discovery::Options {
-            m_key: options.m_key,
+            keys,
             ..discovery::Options::default()
         };
         self.limits = limits(options);
@@ -73,7 +74,9 @@ impl Manager {
         };
         let ended = run(&mut sweep, &mut noted, &self.stop, watch);
         let progress = sweep.progress();
-        self.passed(progress.counts);
+        // Answers to what was sent so far are none to what comes.
+        self.transaction = sweep.transaction();
+        self.sweeps.sent(progress.counts);
         self.swept = match &ended {
             Ok(End::Over) => sweep.finish(),
             Ok(End::Stopped) | Err(_) => sweep.abandon(),
@@ -100,19 +103,10 @@ impl Manager {
         };
         let limits = limits(options);
         let outcome = ask(&mut noted, question, limits, self.transaction, &self.stop);
-        self.transaction = self
-            .transaction
-            .wrapping_add(limits.retries.saturating_add(1));
+        self.transaction = self.transaction.wrapping_add(MOST_KEYS);
         let outcome = outcome.map_err(SweepError::Asking)?;
         self.port = Some(port);
         outcome.ok_or(SweepError::Stopped)
-    }
-
-    /// Answers to what was sent so far are none to what comes.
-    fn passed(&mut self, counts: Counts) {
-        let sent = u32::try_from(counts.sent).unwrap_or(0);
-        self.transaction = self.transaction.wrapping_add(sent);
-        self.sweeps.sent(counts);
     }
 
     /// The port, attached where it is not; who takes it puts it back while it is of use.
@@ -161,6 +155,9 @@ fn limits(options: &ManagerOptions) -> Limits {
         ..limits
     }
 }
+
+/// More transaction ids than a question takes, which is one for each key.
+const MOST_KEYS: u32 = 16;
 
 /// SMPs without an answer, where an operator sets no limit: each takes memory.
 const MOST_UNDER_WAY: u32 = 8192;

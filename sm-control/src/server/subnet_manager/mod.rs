@@ -3,7 +3,7 @@
 //! ```text
 //!  due (the thread that loads) ──> Manager::sweep ──> find ─> plan ─> write ──> all acknowledged? ── yes ──> the plan's snapshot
 //!                                       │                                                     └─ no ──> compiled from what is held
-//!                                       └── guid2lid, findings in the log
+//!                                       └── guid2lid, guid2mkey, findings in the log
 //! ```
 //!
 //! A sweep is this source's reading: what it comes to is published like any other, and a sweep that fails (the port, a plan that
@@ -41,6 +41,7 @@ mod driving;
 mod error;
 mod groups;
 mod identity;
+mod keys;
 mod lids;
 mod responder;
 mod said;
@@ -73,6 +74,7 @@ use self::audit::Auditing;
 pub(in crate::server) use self::error::SweepError;
 use self::groups::Groups;
 use self::identity::Identity;
+use self::keys::KeyRing;
 use self::responder::Responder;
 use self::said::Said;
 use self::standby::Standby;
@@ -96,7 +98,10 @@ pub(in crate::server) struct Manager {
     found: Option<String>,
     /// Of the next SMP: answers to an earlier sweep are no answers to this one.
     transaction: u32,
-    guid2lid: Option<PathBuf>,
+    /// `[state]`, for what outlives the process.
+    directory: Option<PathBuf>,
+    /// M_Keys of ports.
+    key_ring: KeyRing,
     said: Said,
     /// What this SM is to others.
     identity: Arc<Identity>,
@@ -140,7 +145,7 @@ impl Manager {
         let directory = config.state.directory.as_ref();
         if directory.is_none() {
             warn!(
-                "no [state] directory: LIDs are those that ports have, or new ones, after a restart"
+                "no [state] directory: LIDs are those that ports have, or new ones, after a restart, and M_Keys are not written down"
             );
         }
         Some(Self {
@@ -150,7 +155,8 @@ impl Manager {
             swept: Swept::default(),
             found: None,
             transaction: std::process::id() << 12,
-            guid2lid: directory.map(|directory| directory.join(lids::FILE)),
+            directory: directory.cloned(),
+            key_ring: KeyRing::default(),
             said: Said::default(),
             identity: Arc::new(Identity::new()),
             sweeps: Arc::clone(traps.sweeps()),
@@ -270,17 +276,20 @@ impl Manager {
         let begun = Instant::now();
         // `Changed` is asked for where no file is other than at the last sweep, so with the same inputs what is found decides.
         let may_skip = core::mem::take(&mut self.is_quiet) && when == When::Changed;
+        let mut key_ring = core::mem::take(&mut self.key_ring);
+        let keys = key_ring.follow(self.directory.as_deref(), options);
         let mut attempt = Attempt {
             planning: Planning::new(&mut planner, before, stamp),
             identity: Arc::clone(&self.identity),
-            guid2lid: self.guid2lid.clone(),
+            directory: self.directory.clone(),
+            key_ring: &mut key_ring,
             ignores_others: options.mastership.ignore_other_sm,
             may_skip,
             is_skipped: false,
             yields: None,
         };
         let scope = self.scope(options, when);
-        let swept = self.run(options, &scope, &mut attempt);
+        let swept = self.run(options, (&scope, keys), &mut attempt);
         let Attempt {
             planning,
             is_skipped,
@@ -288,6 +297,8 @@ impl Manager {
             ..
         } = attempt;
         let planned = planning.into_planned();
+        key_ring.after_sets(self.directory.as_deref(), &self.swept.subnet);
+        self.key_ring = key_ring;
         if swept.is_ok() && planned.as_ref().is_some_and(Result::is_ok) {
             planner.swept(&self.swept.subnet);
         }
@@ -316,7 +327,8 @@ impl Manager {
         };
         let planned = planned?;
         let own = self.identity.now().info;
-        self.said.tell(&own, &self.swept.subnet, &planned);
+        let of_keys = self.key_ring.findings(&self.swept.subnet);
+        self.said.tell(&own, &self.swept.subnet, &planned, of_keys);
         self.follow_groups(&planned.compiled.parts);
         self.sweeps
             .find(self.said.standing() | self.groups.standing());
@@ -372,6 +384,7 @@ impl Manager {
         self.swept.memory.has_refused()
             || !planned.not_held(&self.swept.subnet).is_empty()
             || !self.groups.standing().is_empty()
+            || self.key_ring.is_behind()
             // It failed while tables of groups were written.
             || self.port.is_none()
     }
@@ -407,9 +420,10 @@ impl Manager {
                 // Numbers from 1 on: what was remembered counts no more than what ports have. And who has stood by takes LIDs
                 // as the master before has left them.
                 let is_old = self.has_stood_by && !manager.honor_guid2lid_file;
-                let path = self.guid2lid.as_deref();
-                let path = path.filter(|_| !options.reassign_lids && !is_old);
-                lids::read(path, options.lmc.unwrap_or_default())
+                let directory = self.directory.as_ref();
+                let directory = directory.filter(|_| !options.reassign_lids && !is_old);
+                let path = directory.map(|directory| directory.join(lids::FILE));
+                lids::read(path.as_deref(), options.lmc.unwrap_or_default())
             }
         };
         let planner = Planner::new(inputs.clone(), manager.clone(), remembered);

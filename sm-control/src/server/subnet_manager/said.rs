@@ -4,8 +4,8 @@
 //! however many sweeps find it, and a second line when it has ended.
 //!
 //! A sweep every ten seconds would fill a log with the same cable. So what stands is kept in words, what is new is a warning, and what
-//! is gone is said once more, as "no more". Four kinds come together: what discovery and writing noted, what the
-//! plan could not have, SMs that do not count, and switches that do not hold what was planned.
+//! is gone is said once more, as "no more". Five kinds come together: what discovery and writing noted, what the
+//! plan could not have, SMs that do not count, switches that do not hold what was planned, and ports without the configured M_Key.
 
 use std::collections::BTreeSet;
 
@@ -25,11 +25,17 @@ impl Said {
     }
 
     /// Tells what is new of the findings of a sweep and its plan, and what is over.
-    pub(super) fn tell(&mut self, own: &SmInfo, swept: &Subnet, planned: &Planned) {
+    pub(super) fn tell(
+        &mut self,
+        own: &SmInfo,
+        swept: &Subnet,
+        planned: &Planned,
+        of_keys: Vec<String>,
+    ) {
         let found = swept.findings().map(ToString::to_string);
         let plan = planned.findings.iter().map(ToString::to_string);
         let other = strangers(own, swept).chain(not_held(swept, planned));
-        let now: BTreeSet<String> = found.chain(plan).chain(other).collect();
+        let now: BTreeSet<String> = found.chain(plan).chain(other).chain(of_keys).collect();
         // New ones first: what is mended can wait for a line.
         for new in now.difference(&self.0) {
             warn!("{new}");

@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use sa_fabric::options::ManagerOptions;
 use sa_sm::executor::{Device, Outcome, Request};
+use sa_sm::keys::Keys;
 use sa_sm::model::{Route, Subnet};
 use sa_sm::sm_info::{self, SmInfo, SmState};
 use sa_wire::Guid;
@@ -62,14 +63,18 @@ impl Standby {
     }
 
     /// What it is asked.
-    pub(super) fn question(&self, m_key: u64) -> Request {
+    pub(super) fn question(&self, keys: &Keys) -> Request {
+        let mut keys = keys.candidates(self.guid, None, &keys.common());
+        let other_keys = keys.split_off(keys.len().min(1));
         Request {
             device: Device(0),
             route: self.route.clone(),
             set: None,
             attribute: attribute::SM_INFO,
             modifier: 0,
-            m_key,
+            m_key: keys.first().copied().unwrap_or(0),
+            other_keys,
+            takes_long: false,
         }
     }
 
@@ -122,7 +127,8 @@ impl Manager {
         let mut goes_on = true;
         if standby.due_in().is_zero() {
             let asked = Instant::now();
-            let outcome = self.poll(standby.question(options.m_key), options);
+            let keys = self.key_ring.follow(self.directory.as_deref(), options);
+            let outcome = self.poll(standby.question(&keys), options);
             let own = self.identity.now().info;
             goes_on = match &outcome {
                 Ok(outcome) => standby.polled(outcome, asked, &own, options),

@@ -18,7 +18,7 @@ fn records_of_devices_are_what_a_reader_who_knows_nothing_finds() {
         let (swept, ..) = planned(&mut simulator, sm, Swept::default(), &mut planner);
         let held = held_records(&swept.subnet);
         let options = Options {
-            m_key: case.m_key,
+            keys: crate::sweeps::keys(case.m_key),
             ..Options::default()
         };
         let (read, counts) = sweep_with(options, &mut simulator, sm, Swept::default(), |_| None);

@@ -13,6 +13,7 @@ use sa_fabric::options::ManagerOptions;
 use sa_fabric::{Fabric, NodeIx, PortRef};
 use sa_sm::discovery::Options;
 use sa_sm::executor::{Counts, Limits};
+use sa_sm::keys::Keys;
 use sa_sm::lids::Remembered;
 use sa_sm::model::Subnet;
 use sa_sm::sweep::{Sweep, Swept};
@@ -300,7 +301,7 @@ impl Case {
         let state = read(self.name, file);
         let opensm = subnet(&state);
         let options = Options {
-            m_key: self.m_key,
+            keys: keys(self.m_key),
             ..Options::default()
         };
         let (told, _) = sweep_with(options, simulator, sm, Swept::default(), |_| None);
@@ -357,3 +358,10 @@ fn devices_hold_what_they_held_after_opensm() {
 
 /// Of a recording, after its first sweep.
 pub(crate) const FIRST: &str = "state-0-up.txt";
+
+/// One key is configured, and nothing else is known.
+pub(crate) fn keys(configured: u64) -> Arc<Keys> {
+    let mut keys = Keys::default();
+    keys.configure(configured, true);
+    Arc::new(keys)
+}

@@ -36,6 +36,7 @@ pub(crate) const LIMITS: Limits = Limits {
     slow: 4,
     timeout: Duration::from_millis(20),
     retries: 3,
+    long_timeout: Duration::from_millis(500),
 };
 
 pub(crate) fn port() -> OverSimulator {
