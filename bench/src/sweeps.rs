@@ -17,13 +17,15 @@ use fabric_simulator::Simulator;
 use sa_compiler::pipeline::{Compiled, Inputs, Stamp};
 use sa_fabric::PortRef;
 use sa_fabric::options::ManagerOptions;
-use sa_sm::discovery::Options;
+use sa_sm::discovery::{Options, Scope, Told};
 use sa_sm::executor::{Counts, Limits};
 use sa_sm::model::{Node, Port, PortState, Subnet};
 use sa_sm::plan::Plan;
 use sa_sm::sweep::{Sweep, Swept};
 use sa_sm::writing::{Transition, Wanted};
+use sa_wire::Guid;
 use sa_wire::mad::method;
+use sa_wire::notice::{Notice, trap};
 use sa_wire::smp::{PERMISSIVE_LID, Smp};
 use sm_plan::{PlanError, Planned, Planner, Planning};
 use thiserror::Error;
@@ -114,6 +116,28 @@ impl Manager {
 
     /// A whole sweep. Errors: there is no plan; what answers stays.
     pub fn sweep(&mut self) -> Result<Took, SweepFailure> {
+        self.sweep_of(&Scope::Whole)
+    }
+
+    /// A sweep after these switches have sent trap 128.
+    pub fn told(&mut self, switches: &[Guid]) -> Result<Took, SweepFailure> {
+        let mut told = Told::default();
+        for switch in switches {
+            let subnet = &self.swept.subnet;
+            let node = subnet.by_guid(*switch).and_then(|at| subnet.node(at));
+            let info = node.and_then(|node| node.port(0)?.info);
+            let mut data = [0; 64];
+            data[0] = 0x81;
+            data[4..6].copy_from_slice(&trap::LINK_STATE.to_be_bytes());
+            let lid = info.map_or(0, |info| info.base_lid.get());
+            data[10..12].copy_from_slice(&lid.to_be_bytes());
+            told.hear(&Notice::of_smp(&data));
+        }
+        self.sweep_of(&Scope::Told(told))
+    }
+
+    /// Errors: as of [`Self::sweep`].
+    fn sweep_of(&mut self, scope: &Scope) -> Result<Took, SweepFailure> {
         let before = self.in_force.as_ref().map(|compiled| &compiled.parts);
         let mut timed = Timed {
             planning: Planning::new(&mut self.planner, before, Stamp::default()),
@@ -121,7 +145,13 @@ impl Manager {
             plan_cpu: Duration::ZERO,
         };
         let swept = core::mem::take(&mut self.swept);
-        let sweep = Sweep::by(Options::default(), Limits::default(), 1, swept, &mut timed);
+        let sweep = Sweep::going_on(
+            Options::default(),
+            Limits::default(),
+            1,
+            (swept, scope),
+            &mut timed,
+        );
         let begun = self.now;
         let (swept, counts, core) = drive(&mut self.simulator, self.sm, &mut self.now, sweep);
         self.swept = swept;

@@ -7,8 +7,8 @@
 //!
 //! The fabric is simulated in this process, node by node, and so is time: an SMP takes as long as its hops and the processor of
 //! the node that answers. CPU time is that of the Subnet Manager alone, without the simulator's, taken batch by batch. Each line of
-//! JSON is a sweep: the first one, one after which nothing changed, that of a new process with the same LIDs, one after a cable failed,
-//! one after it is back, one after a switch with hosts was rebooted, one by a new policy that gives all hosts other VL arbitration.
+//! JSON is a sweep: the first one, one after which nothing changed, that of a new process with the same LIDs, one after both ends
+//! of a cable have told that it failed, one after they told that it is back, one after a switch with hosts was rebooted, one by a new policy that gives all hosts other VL arbitration.
 //! After each the run looks whether every switch holds what was planned and every
 //! link is up, or ends with an error.
 
@@ -85,9 +85,12 @@ fn measure(name: &str, service: Duration, qos: bool, folder: &Path) -> Result<()
     manager.restart();
     step(&mut manager, "restarted")?;
     manager.simulator.unplug(cable);
-    step(&mut manager, "cable")?;
+    let ends = [cable, far].map(|end| fabric.node(end.node).guid);
+    let trap =
+        |manager: &mut Manager, event| print(name, service, event, &whole(manager.told(&ends)?)?);
+    trap(&mut manager, "cable")?;
     manager.simulator.plug(cable, far);
-    step(&mut manager, "cable back")?;
+    trap(&mut manager, "cable back")?;
     manager.simulator.reboot(leaf);
     step(&mut manager, "leaf rebooted")?;
     manager = manager.with_inputs(fabric::with_policy(inputs, folder)?);
