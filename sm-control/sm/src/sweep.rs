@@ -458,15 +458,14 @@ fn recall(subnet: &mut Subnet, before: &Subnet) {
 fn take_over(subnet: &mut Subnet, before: Subnet) {
     recall(subnet, &before);
     // A node that may have forgotten gets its tables again, whatever else is as it was.
-    let keeps = !subnet.nodes().iter().any(reading::may_have_forgotten);
+    let keeps = !subnet.nodes().iter().any(Node::may_have_forgotten);
     subnet.set_as_left(keeps && subnet.is_like(&before));
     for old in before.into_nodes() {
         let node = subnet
             .by_guid(old.guid())
             .and_then(|at| subnet.node_mut(at));
-        let remembers = |node: &&mut Node| {
-            !reading::may_have_forgotten(node) && !reading::is_other_than(node, &old)
-        };
+        let remembers =
+            |node: &&mut Node| !node.may_have_forgotten() && !reading::is_other_than(node, &old);
         if let Some(node) = node.filter(remembers) {
             node.tables.go_on_from(old.tables);
         }

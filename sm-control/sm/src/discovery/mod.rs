@@ -38,10 +38,9 @@ use sa_wire::smp::attribute;
 
 use crate::executor::{Ended, Outcome, Request};
 use crate::keys::Keys;
-use crate::model::attributes::{Data, switch_info};
+use crate::model::attributes::{Data, STATE_CHANGE, switch_info};
 use crate::model::{Block, Finding, Node, Place, Route, Subnet};
 use crate::sm_info::SmInfo;
-use crate::writing::STATE_CHANGE;
 
 use self::again::Again;
 
@@ -352,6 +351,10 @@ impl Discovery {
             .and_then(|it| it.switch_info.replace(info));
         if self.again.is_some() && old.is_some() {
             let says_change = info.life_time_and_change & STATE_CHANGE != 0;
+            self.other_than(
+                node,
+                old.is_some_and(|old| old.linear_top != info.linear_top),
+            );
             return self.switch_looked_at(node, old != Some(info), says_change);
         }
         // Ports whose PortInfo came before it.

@@ -1,4 +1,25 @@
 //! How much of a subnet a sweep asks for.
+//!
+//! | scope | what is trusted | what is found |
+//! |---|---|---|
+//! | whole | nothing but LIDs and tables of nodes that have not been off | everything that answers |
+//! | light | PortInfo of switches without PortStateChange, and all of hosts behind them | what switches saw happen to their links |
+//! | told | everything but of those that told | what these told |
+//!
+//! What a light sweep cannot see: PortInfo that somebody else has written without a link going down, NodeInfo of a device that was replaced
+//! in less time than a link needs to be noted, P_Keys, and tables. The first three are a whole sweep's, tables the audit's.
+//!
+//! # Traps
+//!
+//! Traps are collected by LID, so a port that sends thousands is one entry, and the whole is as large as there are LIDs at most, however long
+//! nobody takes it. What two traps of one device ask for is joined.
+//!
+//! ```text
+//!  128 LID 4, 128 LID 9, 144 LID 4 (NodeDescription), 128 LID 4     ──>  4: ports, NodeDescription   9: ports
+//! ```
+//!
+//! Nothing of a trap is believed but who has something to tell: what it tells is read from the device itself. So a trap that is forged costs
+//! a reading of one device, and one that is lost is made up for by PortStateChange in the next light sweep.
 
 use std::collections::BTreeMap;
 

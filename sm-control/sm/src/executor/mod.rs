@@ -227,6 +227,7 @@ impl<T> Executor<T> {
 
     /// A device is expected to leave requests unanswered: each is tried once, until one is answered.
     pub fn expect_silence(&mut self, device: Device) {
+        // Also before anything was asked of it: the first time-out is to be the last.
         let new = || Lane::new(&self.limits);
         self.lanes.entry(device).or_insert_with(new).is_doubtful = true;
     }

@@ -5,6 +5,9 @@
 use sa_wire::records::{NodeRecord, PortInfoRecord, SwitchInfoRecord};
 use zerocopy::{FromZeros, IntoBytes};
 
+/// PortStateChange in SwitchInfo: written as 1, it is cleared.
+pub(crate) const STATE_CHANGE: u8 = 1 << 2;
+
 /// The data of an SMP.
 pub type Data = [u8; 64];
 

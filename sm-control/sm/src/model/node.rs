@@ -86,6 +86,14 @@ impl Node {
         self.is_switch() && links.any(|(_, port)| port.state() == Some(PortState::Active))
     }
 
+    /// No port of it has got further than Init, so it may have been off since it was last looked at. Port 0 has no link and
+    /// is always Active.
+    pub(crate) fn may_have_forgotten(&self) -> bool {
+        let links = self.ports().filter(|(number, _)| *number != 0);
+        let states = links.filter_map(|(_, port)| port.state());
+        states.max().is_none_or(|state| state <= PortState::Init)
+    }
+
     /// Node GUID.
     pub const fn guid(&self) -> Guid {
         self.guid

@@ -7,6 +7,19 @@
 //! | does not answer | is behind one that is mute, by a link that was up | the same |
 //! | does not answer | no link towards it is up | it is gone |
 //!
+//! This is for sweeps that find all anew. Those that go on from what is known never take a node out for its silence, so they need no memory of it.
+//!
+//! # When a link says enough
+//!
+//! A neighbour's port that is Active was not down since an SM made it so, and then the same node is behind it. One in Init or Armed may have got
+//! another cable meanwhile; it counts only where it was in that very state before. So of a subnet that is being brought up, and
+//! loses an SMP meanwhile, nothing is forgotten, and a host that was replaced by one that says nothing is not taken for the old one.
+//!
+//! # What was told in part
+//!
+//! A node whose NodeInfo is there and whose SwitchInfo or PortInfo is not counts as it was before in what it did not tell. A switch of
+//! which that is so is mute: nothing is written to what may be other than it is believed to be.
+//!
 //! A device whose management agent hangs forwards packets on. Taken for dead it would take with it what works.
 
 use std::collections::VecDeque;
@@ -21,6 +34,7 @@ impl Subnet {
         let links: Vec<(PortRef, PortRef)> = self.unanswered(before).collect();
         let (mut front, mut count) = (VecDeque::from(links), 0);
         while let Some((near, far)) = front.pop_front() {
+            // Places of before are no places of now: GUIDs are what both know.
             let Some(old) = before.node(far.node) else {
                 continue;
             };
@@ -51,6 +65,7 @@ impl Subnet {
                 let port = self.port(at);
                 port.is_some_and(|port| port.peer.is_none() && port.state() > Some(PortState::Down))
             };
+            // Another node may have answered behind either of them.
             if is_free(near) && is_free(end) {
                 self.join(near, end);
             }

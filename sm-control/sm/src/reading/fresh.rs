@@ -9,16 +9,8 @@
 
 use sa_wire::records::SwitchInfoRecord;
 
-use crate::model::{Node, Port, PortState, Subnet};
-use crate::writing::STATE_CHANGE;
-
-/// No port of it has got further than Init, so it may have been off since it was last looked at. Port 0 has no link and
-/// is always Active.
-pub(crate) fn may_have_forgotten(node: &Node) -> bool {
-    let links = node.ports().filter(|(number, _)| *number != 0);
-    let states = links.filter_map(|(_, port)| port.state());
-    states.max().is_none_or(|state| state <= PortState::Init)
-}
+use crate::model::attributes::STATE_CHANGE;
+use crate::model::{Node, Port, Subnet};
 
 /// It tells another LinearFDBTop or LID than it acknowledged. Somebody else has written it, or it was off in the middle of the last sweep,
 /// which then brought its links up, so that these say nothing any more.
@@ -51,5 +43,5 @@ pub(super) fn is_fresh(node: &Node) -> bool {
         info.linear_top.get() == 0 && info.life_time_and_change & STATE_CHANGE != 0
     };
     let is_new = !node.is_switch() || node.switch_info.as_ref().is_some_and(is_as_switch);
-    may_have_forgotten(node) && is_told && is_new
+    node.may_have_forgotten() && is_told && is_new
 }

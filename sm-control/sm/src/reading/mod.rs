@@ -34,7 +34,7 @@ use crate::executor::{Outcome, Request};
 use crate::model::{Block, Finding, Node, Place, Subnet};
 use crate::writing::{Memory, Wanted};
 
-pub(crate) use self::fresh::{is_other_than, may_have_forgotten};
+pub(crate) use self::fresh::is_other_than;
 
 /// The reading of one sweep. It ends when [`Self::next_question`] has none left and each that it gave has an outcome;
 /// then [`Self::finish`] says what is known.

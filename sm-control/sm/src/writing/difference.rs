@@ -6,8 +6,8 @@ use sa_wire::smp::attribute;
 use super::due::{Due, EMPTY, lower};
 use super::routes::Routes;
 use super::set::{Key, Memory};
-use super::wanted::{STATE_CHANGE, Wanted, settable, without_change, without_order};
-use crate::model::attributes::{port_info_data, switch_info_data};
+use super::wanted::{Wanted, settable, without_change, without_order};
+use crate::model::attributes::{STATE_CHANGE, port_info_data, switch_info_data};
 use crate::model::{Block, Node, Port, PortState, Subnet};
 
 /// Before tables, tables, what needs them, and last what holds the M_Key: Sets under way carry the old one. Changed routes of a

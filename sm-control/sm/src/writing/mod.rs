@@ -51,7 +51,6 @@ use crate::model::attributes::{Data, port_info, port_info_data, switch_info, swi
 use crate::model::{Finding, Place, PortState, Subnet};
 
 pub use self::set::{Memory, Set};
-pub(crate) use self::wanted::STATE_CHANGE;
 pub use self::wanted::{Stage, Transition, Wanted};
 
 /// The writing of one sweep.

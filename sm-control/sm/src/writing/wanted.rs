@@ -6,7 +6,7 @@ use sa_fabric::{NodeIx, PortRef};
 use sa_wire::records::{PortInfoRecord, SwitchInfoRecord};
 
 use crate::model::Block;
-use crate::model::attributes::Data;
+use crate::model::attributes::{Data, STATE_CHANGE};
 
 /// The value of every attribute that this SM has a say in. What is not in it stays as it is.
 #[derive(Debug, Clone, Default)]
@@ -53,9 +53,6 @@ pub(super) fn without_order(info: &PortInfoRecord) -> PortInfoRecord {
         ..*info
     }
 }
-
-/// PortStateChange in SwitchInfo: written as 1, it is cleared.
-pub(crate) const STATE_CHANGE: u8 = 1 << 2;
 
 /// SwitchInfo without PortStateChange.
 pub(super) fn without_change(info: &SwitchInfoRecord) -> SwitchInfoRecord {

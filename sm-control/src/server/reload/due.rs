@@ -276,6 +276,7 @@ impl Schedule {
     /// What was due is in service and left something undone: another reading comes after this pause, unless one comes earlier.
     pub(super) fn again(&mut self, pause: Duration) {
         let at = Instant::now() + pause;
+        // A trap that waits finds what this one would.
         if self.waiting.is_none() {
             self.waiting = Some(Waiting {
                 at,

@@ -357,11 +357,21 @@ impl Manager {
 
     /// Where Sets stayed without an answer: their devices are asked again soon, and later each time.
     fn pause_after(&self, failed: u64) -> Option<Duration> {
+        // Refused ones have a pace of their own: `Memory`.
         let is_silent = self.swept.subnet.nodes().iter().any(|node| node.is_mute);
         (failed > 0 && is_silent).then(|| (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE))
     }
 
     /// How much is to be read. What devices told is taken, whether it is followed or all is read anyway.
+    ///
+    /// | | |
+    /// |---|---|
+    /// | an order, changed files, `force_heavy_sweep` | whole |
+    /// | this SM is not the master yet, or was not a moment ago | whole: what it knows is of another time |
+    /// | all switches were asked less than `sweep_interval` ago, and devices told something | told |
+    /// | else | light, with what devices told |
+    ///
+    /// After a sweep that was given up while it looked all is found anew, whatever is said here.
     fn scope(&mut self, options: &ManagerOptions, when: When) -> Scope {
         let told = self.traps.take();
         let is_master = self.identity.now().info.state == SmState::Master;
@@ -372,6 +382,7 @@ impl Manager {
         if is_whole || is_late || told.is_empty() {
             self.looked = Some(Instant::now());
         }
+        // A trap of a device that is not known yet is part of the light sweep that finds it.
         match (is_whole, is_late || told.is_empty()) {
             (true, _) => Scope::Whole,
             (false, true) => Scope::Light(told),

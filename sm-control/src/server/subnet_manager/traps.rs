@@ -5,6 +5,22 @@
 //!                               └─ not repeated too often ───> the slow lane: Reports to subscribers
 //! ```
 //!
+//! | thread | does | holds the lock for |
+//! |---|---|---|
+//! | `sa-sm`, who answers | notes the LID, orders a sweep | one entry |
+//! | `sa-load`, who sweeps | takes all that was noted | an exchange |
+//! | the slow lane | takes Notices, 64 in a turn | none |
+//!
+//! Traps that come while a sweep runs are of the next one, as what they tell may have happened after it was read.
+//!
+//! # Floods
+//!
+//! | who sends without end | costs |
+//! |---|---|
+//! | one port, the same trap | an answer each, one entry, a sweep of that device each time the last one has rested as long as it took |
+//! | every port | an answer each, as many entries as LIDs, sweeps as large as light ones with all ports |
+//! | nobody's LID | an answer each, one entry, light sweeps |
+//!
 //! Nobody is waited for: the loader is told that something changed, so one word that waits stands for all, and takes what and where when it
 //! sweeps, once for each device; and of Notices that nobody takes some are dropped, which is counted.
 
