@@ -119,7 +119,9 @@ impl Manager {
         self.sweep_of(&Scope::Whole)
     }
 
-    /// A sweep after these switches have sent trap 128.
+    /// A sweep after these switches have sent trap 128: of a cable that fails both ends do. What it reads is what the daemon reads; a switch
+    /// that is not known yet sends from a LID that nobody has, and all are asked.
+    /// Errors: as of [`Self::sweep`].
     pub fn told(&mut self, switches: &[Guid]) -> Result<Took, SweepFailure> {
         let mut told = Told::default();
         for switch in switches {

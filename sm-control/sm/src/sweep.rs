@@ -9,6 +9,22 @@
 //! subnet stays as it is, links that are down included. What nodes
 //! told or acknowledged in the sweep before is taken over, and not read again; of a node that may have forgotten
 //! it (all of its links are in Init) nothing is.
+//!
+//! # What a sweep begins with
+//!
+//! | | the model of before | is it as it was left |
+//! |---|---|---|
+//! | [`Sweep::new`], [`Sweep::by`] | is laid beside the new one: tables are taken over, and mute nodes | both are compared, node by node |
+//! | [`Sweep::going_on`] | is the new one, and what is read changes it | each answer is compared with what it replaces |
+//! | [`Sweep::going_on`], where a device cannot be what it says | as with the first, after what was read so far | as with the first |
+//!
+//! # What a sweep leaves that is given up
+//!
+//! | while | the next one |
+//! |---|---|
+//! | all was found anew | begins with what was known before this one |
+//! | something was read again | finds all anew: what is known is of two moments |
+//! | tables were read, or written | goes on from what was told and acknowledged; blocks whose Set has no outcome are unknown |
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -369,6 +385,7 @@ impl<P: Plan> Sweep<P> {
         let (is_in_doubt, goes_on) = (discovery.is_in_doubt(), discovery.goes_on());
         let mut subnet = discovery.into_subnet();
         if is_in_doubt {
+            // Its tables are what nodes acknowledged, whatever else is wrong with it.
             self.before.subnet = subnet;
             return Phase::Finding(Box::new(Discovery::new(self.options.clone())));
         }

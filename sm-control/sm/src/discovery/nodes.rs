@@ -10,8 +10,20 @@
 //! | the node from which it was asked | a cable from the node back to itself: the link is left out |
 //! | no node type, GUID 0, a port that the node has not | an answer that cannot be: nobody is taken in |
 //!
+//! Where a subnet is read again that is known, a link that was down meanwhile may lead elsewhere, so there is more to decide (`again::links`):
+//!
+//! | who answers through such a port | then |
+//! |---|---|
+//! | the node that was there | the link is confirmed, and its far end looked at |
+//! | a known node that is joined to another port | that port is looked at first; then one more link, or two nodes with one GUID |
+//! | the same place, other NodeInfo | all is found anew |
+//! | this SM's own port, another node | the same |
+//!
+//! SystemImageGUID is the one thing of NodeInfo that may change while a node runs: a trap says so, and it is asked for by itself.
+//!
 //! Nothing of a node is overwritten by a later answer: the first way that leads to it is the one by which it is asked and written
-//! to, and that is a shortest one, as questions go out in the order of their hops as long as nobody is slow.
+//! to, and that is a shortest one, as questions go out in the order of their hops as long as nobody is slow. Sweeps that read again
+//! find ways by the links that are known, before they ask.
 
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::Guid;
@@ -95,7 +107,7 @@ impl Discovery {
                 self.subnet.join(from, at);
                 self.taken_in(from, node);
             }
-            // This SM's own port is not where it was.
+            // This SM's own port is not where it was, so no way of those that are known begins there.
             None if self.again.is_some() => self.doubt(),
             None => self.subnet.set_sm(at),
         }
@@ -136,6 +148,7 @@ impl Discovery {
             let (one, other) = (self.place_of(from.min(at)), self.place_of(from.max(at)));
             return self.subnet.note(Finding::CableLoop { one, other });
         }
+        // A node that moved is known to have left its old place only when that was looked at.
         let is_elsewhere = self.subnet.peer(at).is_some_and(|peer| peer != from);
         if is_elsewhere && self.is_to_be_judged(from, at) {
             return;

@@ -17,6 +17,9 @@
 //! A request may have several M_Keys: a wrong one is answered by silence, as if the device were gone. Its tries go through
 //! them in turn, so that a device with another key costs a time-out for each wrong one and no series of its own. Each key has its transaction id.
 //!
+//! Who asks may say beforehand that a device is expected to be silent ([`Executor::expect_silence`]): one that was mute in the last sweep is asked
+//! once, and not four times. Its first answer makes it a device like others, with all tries.
+//!
 //! An answer must have the transaction id, attribute and modifier of a request that is under way; anything else is counted
 //! and dropped. Answers with status "busy" are none: the request is asked again when its time is over.
 //!

@@ -11,7 +11,22 @@
 //! written back as they were read. Values that index something (number of ports, port numbers) were checked before they
 //! came here: [`Node::new`] is where.
 //!
-//! Nodes keep their place ([`NodeIx`]) as long as the model lives, so tables and routes can be lists by it.
+//! Nodes keep their place ([`NodeIx`]) through a sweep, from when it has looked to its end, so tables and routes can be lists by it. From one sweep to
+//! the next GUIDs are what stays.
+//!
+//! # Two kinds of findings
+//!
+//! | of | stand until |
+//! |---|---|
+//! | finding: two nodes with one GUID, silence, answers that cannot be | the same is asked again and comes out otherwise |
+//! | reading and writing what was planned: refused, not answered, not kept | something is planned again |
+//!
+//! So a sweep that finds all as it was, and plans nothing, has nothing to say of Sets that were refused before: they still are.
+//!
+//! # A node that is mute
+//!
+//! [`Node::is_mute`] says that what is known of it is of an earlier time. It counts for routes and answers like any other: its links are up, so it
+//! forwards by the tables that it acknowledged. Who writes leaves it alone; who looks asks it once.
 
 pub mod attributes;
 mod finding;

@@ -45,7 +45,7 @@ impl Subnet {
                     let mut node = old.clone();
                     (node.is_mute, count) = (true, count + 1);
                     let ports = 0..=node.port_count();
-                    // Places of before.
+                    // Places of before; links are joined one by one, as they are found to be up.
                     for number in ports.clone() {
                         if let Some(port) = node.port_mut(number) {
                             port.peer = None;

@@ -53,6 +53,7 @@ impl Tables {
     pub(crate) fn keep_keys(&mut self) {
         self.blocks
             .retain(|block, _| block.attribute == attribute::PKEY_TABLE);
+        // Not even that they are empty.
         self.multicast = 0;
     }
 

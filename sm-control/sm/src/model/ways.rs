@@ -178,6 +178,7 @@ impl Subnet {
     }
 
     /// Shape: `places` as the nodes; ascending where there is one.
+    // In place would be less memory and more cases: this happens when a node is gone, and not else.
     fn move_to(&mut self, places: &[Option<NodeIx>]) {
         let moved = |at: PortRef| {
             let node = (*places.get(at.node.get())?)?;

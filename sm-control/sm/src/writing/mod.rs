@@ -253,6 +253,7 @@ impl Writing {
             self.memory.note(key, set.data, None);
         }
         if let Some(node) = subnet.node_mut(set.at.node).filter(|_| !is_refused) {
+            // One lost Set is not yet silence, but to wait for is nothing by then.
             // It is asked by the next sweep, and written to when it answers.
             node.is_mute = true;
             if let Kind::Table(block) = set.kind {

@@ -6,6 +6,15 @@
 //! are watched and a poll that has run out are due at once, as nothing tells of them what else is to
 //! come.
 //!
+//! Where this process is the Subnet Manager:
+//!
+//! ```text
+//!  a trap at 0, another at 1 ms        due at 2 or 3: the devices of both are read
+//!  traps without end                   due at 40 (20 x 2), and after that when the sweep has rested for as long as it took
+//!  Sets that were not answered         another sweep after 50, 100, 200 .. 4000 ms, as long as some are not
+//!  nothing                             each sweep_interval
+//! ```
+//!
 //! Only the thread that loads uses this; it does not wait here but asks [`Schedule::patience`].
 //!
 //! ```text

@@ -24,7 +24,8 @@ use super::way::WayError;
 use super::{Manager, SweepError};
 
 impl Manager {
-    /// Runs a sweep over the port, which is attached where it is not.
+    /// Runs a sweep over the port, which is attached where it is not. `scope`: how much of what is known is read again; where a sweep before was
+    /// given up while it looked, all of it is found anew.
     pub(super) fn run(
         &mut self,
         options: &ManagerOptions,

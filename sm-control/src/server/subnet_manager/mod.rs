@@ -31,7 +31,8 @@
 //!
 //! Multicast tables follow joins between two sweeps (`groups`).
 //!
-//! A trap of a device orders a sweep (`traps`). What nodes were written is read back, a part after each sweep (`audit`).
+//! A trap of a device orders a sweep (`traps`), which reads again what may have changed; so do those of each `sweep_interval`, by what switches
+//! say of their ports. Everything is found anew at a start, an order, changed files, and after a sweep that failed. What nodes were written is read back, a part after each sweep (`audit`).
 //!
 //! Not here yet: handover between Subnet Managers.
 
@@ -355,6 +356,7 @@ impl Manager {
         self.again_in
     }
 
+    /// Only while each such sweep writes something: what is mute from then on gets no Sets, and waits for the light sweeps.
     /// Where Sets stayed without an answer: their devices are asked again soon, and later each time.
     fn pause_after(&self, failed: u64) -> Option<Duration> {
         // Refused ones have a pace of their own: `Memory`.

@@ -74,6 +74,7 @@ impl Discovery {
         let Some(first) = first else {
             return;
         };
+        // A switch is asked anyway.
         if is_mute && !is_switch {
             self.look_at_port(first);
         } else if is_nameless && !is_mute {
@@ -83,6 +84,7 @@ impl Discovery {
 
     /// What those told who have these LIDs. False where nobody has one of them: its device may have lost it, which a light sweep finds.
     pub(super) fn begin_told(&mut self, told: &Told) -> bool {
+        // By all LIDs of a port: which one a trap has is its sender's choice.
         let mut by_lid: BTreeMap<u16, PortRef> = BTreeMap::new();
         for (at, port) in self.subnet.end_ports() {
             let Some(info) = port.info else { continue };

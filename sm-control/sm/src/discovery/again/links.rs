@@ -52,6 +52,7 @@ impl Discovery {
         let Some(again) = &mut self.again else { return };
         again.has_changed |= has_changed;
         let is_told = again.of_ports.remove(&node);
+        // Twice in a sweep would be once too often: what changes meanwhile sets PortStateChange again.
         if !(says_change || is_told) || !again.touched.insert(node) {
             return;
         }
@@ -68,6 +69,7 @@ impl Discovery {
         };
         let is_switch = self.subnet.node(at.node).is_some_and(Node::is_switch);
         let Some(again) = &mut self.again else { return };
+        // Counters of violations and the port that was asked by are no change.
         again.has_changed |= told(info) != told(*old);
         again.touched.extend((!is_switch).then_some(at.node));
         let is_end = at.port == 0 || !is_switch;
@@ -130,6 +132,7 @@ impl Discovery {
         let peer = self.subnet.peer(at);
         let Some(again) = &mut self.again else { return };
         if is_way_on {
+            // From one end is enough, where the other one tells the same.
             let is_asked = peer.is_some_and(|far| again.judged.contains(&far));
             if again.judged.insert(at) && !is_asked {
                 again.doubted.insert(at);

@@ -55,14 +55,17 @@ pub(super) struct Again {
     ways: Parents,
     /// Links went or came.
     has_other_links: bool,
-    /// PortInfo that was asked for.
+    /// PortInfo that was asked for. What is in it is not asked for again, but for ports whose node was cut off meanwhile.
     read: BTreeSet<PortRef>,
+    /// By an end that is asked through: it is taken out when somebody has answered, or nobody will.
     /// Links that were down meanwhile, so that anybody may be at their far ends.
     doubted: BTreeSet<PortRef>,
     /// By a link of before: ports behind which its far end claims to be.
     claims: BTreeMap<PortRef, Vec<PortRef>>,
+    /// Ports behind which was asked because their links were down meanwhile.
     judged: BTreeSet<PortRef>,
-    /// Nodes of which all of PortInfo that matters is read anew.
+    /// Nodes of which all of PortInfo that matters is read anew: of switches all ports, of CAs and routers those that were asked.
+    /// They are looked at once in a sweep.
     touched: BTreeSet<NodeIx>,
     /// They tell another LinearFDBTop or LID than they acknowledged: they were off, or somebody else has written to them.
     others: BTreeSet<NodeIx>,

@@ -31,7 +31,7 @@ impl Discovery {
             return;
         }
         self.changed(true);
-        // Whatever it has missed.
+        // Whatever it has missed: routes and links of the time when it was mute.
         let is_switch = self.subnet.node(node).is_some_and(Node::is_switch);
         if let Some(again) = self.again.as_mut().filter(|_| is_switch) {
             again.of_ports.insert(node);
@@ -49,6 +49,7 @@ impl Discovery {
         if !again.tried.insert(node) {
             return false;
         }
+        // Around the last link of the way that it has: what is before that one has answered.
         let Some(way) = self.subnet.other_way(node, &again.ways) else {
             return false;
         };

@@ -108,6 +108,7 @@ impl Discovery {
             again.cut_off.push(node);
             return;
         }
+        // From here on everything on the way has told that it is as it was, or what it is now.
         let near = again.ways.of(node);
         let is_switch = |at: PortRef| self.subnet.node(at.node).is_some_and(Node::is_switch);
         if again.of_ports.contains(&node)
@@ -141,6 +142,7 @@ impl Discovery {
         *open = open.saturating_sub(1);
         if *open == 0 {
             again.open.remove(&at.node);
+            // Ready, not asked: the links of this one may have gone, and with them the way.
             let behind = again.behind.remove(&at.node).unwrap_or_default();
             again.ready.extend(behind);
         }
