@@ -213,7 +213,86 @@ const NAMED: usize = 16;
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use sa_sm::model::{Node, Route, attributes};
+    use sa_wire::Guid;
+    use sa_wire::records::PortInfoRecord;
+
     use super::*;
+
+    /// A host whose port holds this key.
+    fn found(key: u64) -> Subnet {
+        let mut data = [0; 64];
+        (data[2], data[3], data[19]) = (1, 1, 0x10);
+        let mut node = Node::new(attributes::node_record(&data)).unwrap();
+        let port = node.port_mut(1).unwrap();
+        let mut info = PortInfoRecord::default();
+        info.m_key = key.into();
+        (port.guid, port.info) = (Guid::new(0x11).ok(), Some(info));
+        port.route = Some(Route::default());
+        let mut subnet = Subnet::default();
+        subnet.add(node);
+        subnet
+    }
+
+    #[test]
+    fn a_key_is_written_down_before_it_is_given_and_else_not_given() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = Some(directory.path());
+        let options = ManagerOptions {
+            m_key: 7,
+            ..ManagerOptions::default()
+        };
+        let mut ring = KeyRing::default();
+        ring.follow(path, &options);
+        assert!(!ring.before_sets(path, &found(5)));
+        let read = |name: &str| fs::read_to_string(directory.path().join(name)).unwrap();
+        assert_eq!(read(HELD), "0x0000000000000011 0x0000000000000007\n\n");
+        assert_eq!(read(BEFORE), "0x0000000000000011 0x0000000000000005\n\n");
+        let mode = fs::metadata(directory.path().join(HELD))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+        // Killed here, with another key afterwards: both are tried.
+        let mut next = KeyRing::default();
+        let keys = next.follow(
+            path,
+            &ManagerOptions {
+                m_key: 9,
+                ..options.clone()
+            },
+        );
+        assert_eq!(keys.candidates(Guid::new(0x11).ok(), None, &[]), [7, 5, 9]);
+        // It has answered.
+        ring.after_sets(path, &found(7));
+        assert_eq!(
+            (read(BEFORE).as_str(), ring.findings(&found(7)).len()),
+            ("", 0)
+        );
+        assert_eq!(ring.findings(&found(5)).len(), 1);
+
+        let gone = directory.path().join("gone");
+        let mut ring = KeyRing::default();
+        ring.follow(Some(&gone), &options);
+        assert!(
+            ring.before_sets(Some(&gone), &found(5)),
+            "ports keep their keys"
+        );
+        assert!(ring.is_behind());
+        let mut wanted = Wanted::default();
+        let at = sa_fabric::PortRef {
+            node: sa_fabric::NodeIx(0),
+            port: 1,
+        };
+        let mut info = PortInfoRecord::default();
+        (info.m_key, info.m_key_protect_and_lmc) = (7.into(), 0x82);
+        wanted.ports.insert(at, info);
+        keep_keys(&mut wanted, &found(5));
+        let kept = wanted.ports[&at];
+        assert_eq!((kept.m_key.get(), kept.m_key_protect_and_lmc), (5, 2));
+    }
 
     #[test]
     fn a_long_list_is_cut() {
