@@ -296,9 +296,7 @@ mod tests {
 
     #[test]
     fn a_long_list_is_cut() {
-        let guids: Vec<_> = (1..=20)
-            .map(|raw| sa_wire::Guid::new(raw).unwrap())
-            .collect();
+        let guids: Vec<_> = (1..=20).map(|raw| Guid::new(raw).unwrap()).collect();
         let words = sentence(&guids, "x").unwrap();
         assert!(
             words.starts_with("20 ports x: 0x0000000000000001, "),
