@@ -227,8 +227,10 @@ mod tests {
         (data[2], data[3], data[19]) = (1, 1, 0x10);
         let mut node = Node::new(attributes::node_record(&data)).unwrap();
         let port = node.port_mut(1).unwrap();
-        let mut info = PortInfoRecord::default();
-        info.m_key = key.into();
+        let info = PortInfoRecord {
+            m_key: key.into(),
+            ..PortInfoRecord::default()
+        };
         (port.guid, port.info) = (Guid::new(0x11).ok(), Some(info));
         port.route = Some(Route::default());
         let mut subnet = Subnet::default();
