@@ -117,8 +117,13 @@ impl Sweep<NoPlan> {
         // Nothing is read first: what is not known is written.
         let Swept { subnet, memory, .. } = before;
         let writing = Writing::without_links(&subnet, wanted, memory);
+        let mut executor = Executor::new(limits, transaction);
+        // Tried all the same, once: the next sweep finds out whether they answer.
+        for (node, _) in subnet.places().filter(|(_, node)| node.is_mute) {
+            executor.expect_silence(device(node));
+        }
         Self {
-            executor: Executor::new(limits, transaction),
+            executor,
             phase: Phase::Writing(Box::new((writing, subnet))),
             plan: None,
             options: discovery::Options::default(),

@@ -26,10 +26,6 @@ pub(super) fn of_node(
     let Some(found) = subnet.node(node) else {
         return (stages, false);
     };
-    // It keeps what it last acknowledged, and nobody waits for it. Links of it that are down stay down.
-    if found.is_mute {
-        return (stages, true);
-    }
     let mut is_held = false;
     let [before, tables, after, last] = &mut stages;
     // Once for all blocks: a first sweep of a large subnet has millions.

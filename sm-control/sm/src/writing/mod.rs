@@ -48,7 +48,7 @@ use self::set::Kind;
 use self::turns::{Next, Progress};
 use crate::executor::{Outcome, Request};
 use crate::model::attributes::{Data, port_info, port_info_data, switch_info, switch_info_data};
-use crate::model::{Finding, Place, PortState, Subnet};
+use crate::model::{Finding, Node, Place, PortState, Subnet};
 
 pub use self::set::{Memory, Set};
 pub use self::wanted::{Stage, Transition, Wanted};
@@ -83,11 +83,25 @@ impl Writing {
         subnet: &Subnet,
         wanted: Arc<Wanted>,
         transition: Transition,
+        memory: Memory,
+    ) -> Self {
+        Self::begin(subnet, (wanted, transition), memory, true)
+    }
+
+    /// With `leaves_mute` nothing goes to nodes that did not answer when they were asked last.
+    fn begin(
+        subnet: &Subnet,
+        (wanted, transition): (Arc<Wanted>, Transition),
         mut memory: Memory,
+        leaves_mute: bool,
     ) -> Self {
         memory.next_sweep(subnet);
         let mut routes = Routes::default();
-        let progress = |(node, _)| {
+        let progress = |(node, it): (NodeIx, &Node)| {
+            // It keeps what it last acknowledged, and nobody waits for it. Links of it that are down stay down.
+            if it.is_mute && leaves_mute {
+                return Progress::new(difference::Stages::default(), true);
+            }
             let (stages, is_held) =
                 difference::of_node(subnet, node, &wanted, &memory, &mut routes);
             Progress::new(stages, is_held)
@@ -112,7 +126,7 @@ impl Writing {
             failed: 0,
         };
         // Switches first: what they tell of it is how a later process knows that nodes were written to.
-        let is_switch = |node: &crate::model::Node| node.is_switch();
+        let is_switch = |node: &Node| node.is_switch();
         for switches in [true, false] {
             let nodes = subnet.places();
             for (node, _) in nodes.filter(|(_, node)| is_switch(node) == switches) {
@@ -122,11 +136,11 @@ impl Writing {
         writing
     }
 
-    /// The same, with all links as they are.
+    /// The same, with all links as they are, and also to nodes that are mute: whoever asks for that comes again, and no sweep looks before.
     pub fn without_links(subnet: &Subnet, wanted: Arc<Wanted>, memory: Memory) -> Self {
         Self {
             links: Vec::new(),
-            ..Self::new(subnet, wanted, Transition::default(), memory)
+            ..Self::begin(subnet, (wanted, Transition::default()), memory, false)
         }
     }
 
