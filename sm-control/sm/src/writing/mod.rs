@@ -21,6 +21,17 @@
 //! A Set that is refused is a [`Finding`], and is sent again less and less often while the value wanted stays the same
 //! ([`Memory`]). A field that a device does not keep is not sent again.
 //!
+//! # Who does not answer
+//!
+//! | node | in a sweep | when tables alone are written |
+//! |---|---|---|
+//! | was mute when it was asked last | gets no Set, and keeps what it last acknowledged; links of it that are down stay down | is tried once |
+//! | leaves a Set unanswered | is mute from then on; what that Set was to write is not known | the same |
+//! | answers | what it told is what it holds | the same; whether it is mute, the next sweep says |
+//!
+//! Between two sweeps nobody looks who answers, so tables that follow clients are tried on all. What is not written is found by the
+//! comparison with what is wanted, as ever: no list is kept of it.
+//!
 //! Not here: links that have to be bounced for another MTU.
 
 mod cables;
@@ -415,7 +426,7 @@ fn key(set: &Set, subnet: &Subnet) -> Option<set::Key> {
 fn place(subnet: &Subnet, at: PortRef) -> Place {
     Place {
         route: subnet.route(at).cloned().unwrap_or_default(),
-        node: subnet.node(at.node).map(crate::model::Node::guid),
+        node: subnet.node(at.node).map(Node::guid),
         port: Some(at.port),
     }
 }
