@@ -153,6 +153,8 @@ fn limits(options: &ManagerOptions) -> Limits {
         window,
         per_device: limits.per_device.min(window),
         retries: options.sweeps.retries,
+        // 0 would be a time-out before any answer can come.
+        long_timeout: Duration::from_millis(options.sweeps.long_timeout.max(1).into()),
         ..limits
     }
 }
