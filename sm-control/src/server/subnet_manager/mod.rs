@@ -33,15 +33,18 @@
 //!
 //! A trap of a device orders a sweep (`traps`). What nodes were written is read back, a part after each sweep (`audit`).
 //!
-//! Not here yet: handover between Subnet Managers.
+//! Others that manage subnets, or may: who of them is the master is decided by `sa_sm::mastership`; `identity` has the state, `others` whom
+//! a sweep has found, `standby` polls, `handover` hands over.
 
 mod attempt;
 mod audit;
 mod driving;
 mod error;
 mod groups;
+mod handover;
 mod identity;
 mod lids;
+mod others;
 mod responder;
 mod said;
 mod standby;
@@ -51,6 +54,7 @@ mod traps;
 mod way;
 
 use core::sync::atomic::AtomicBool;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -61,6 +65,7 @@ use sa_fabric::options::ManagerOptions;
 use sa_fabric::sa_records::MulticastTables;
 use sa_sm::discovery::Scope;
 use sa_sm::executor::Limits;
+use sa_sm::mastership::{Action, Event};
 use sa_sm::sm_info::SmState;
 use sa_sm::sweep::{Progress, Swept};
 use sa_source::When;
@@ -72,7 +77,9 @@ use self::attempt::Attempt;
 use self::audit::Auditing;
 pub(in crate::server) use self::error::SweepError;
 use self::groups::Groups;
-use self::identity::Identity;
+use self::handover::Unfit;
+pub(in crate::server) use self::identity::Identity;
+use self::others::Others;
 use self::responder::Responder;
 use self::said::Said;
 use self::standby::Standby;
@@ -104,8 +111,12 @@ pub(in crate::server) struct Manager {
     sweeps: Arc<Sweeps>,
     /// Who answers them; none before the first sweep.
     responder: Option<Responder>,
-    /// The master that this SM stands by for; none where it is the master, or does not know yet.
+    /// The master that this SM stands by for, or another one that is to hand over; none where it manages, or does not know yet.
     standby: Option<Standby>,
+    /// One that was told to take over and did not.
+    unfit: Option<Unfit>,
+    /// The first look at the options was taken.
+    has_begun: bool,
     /// It stood by once: what it remembers of LIDs may be old.
     has_stood_by: bool,
     /// The last sweep that planned left nothing undone: another one that finds what it has left need not plan.
@@ -130,10 +141,11 @@ pub(in crate::server) struct Manager {
 
 impl Manager {
     /// Where the configuration says that this process is the Subnet Manager; none elsewhere. Nothing is opened yet. `smps`:
-    /// what comes to the client of a simulator that serves the SA.
+    /// what comes to the client of a simulator that serves the SA. `muted` is set while another SM has the subnet.
     pub(in crate::server) fn of(
         config: &Config,
         (stop, groups, traps): (&Arc<AtomicBool>, &Arc<SetByClients>, &Arc<Traps>),
+        muted: Arc<AtomicBool>,
         smps: Option<OverRelay>,
     ) -> Option<Self> {
         let way = Way::of(config, smps)?;
@@ -152,10 +164,12 @@ impl Manager {
             transaction: std::process::id() << 12,
             guid2lid: directory.map(|directory| directory.join(lids::FILE)),
             said: Said::default(),
-            identity: Arc::new(Identity::new()),
+            identity: Arc::new(Identity::new(muted)),
             sweeps: Arc::clone(traps.sweeps()),
             responder: None,
             standby: None,
+            unfit: None,
+            has_begun: false,
             has_stood_by: false,
             is_quiet: false,
             looked: None,
@@ -179,10 +193,19 @@ impl Manager {
         // Answers to what was sent are none to what comes.
         self.transaction = self.transaction.wrapping_add(1 << 20);
         // Whom it stood by for is found again too.
-        if self.standby.take().is_none() && self.identity.now().info.state != SmState::Standby {
-            return;
-        }
-        self.identity.becomes(SmState::Discovering);
+        self.standby = None;
+        self.identity.step(Event::Silent);
+        self.identity.leaving.sweeps(false);
+    }
+
+    /// What it is to others: whoever ends the daemon says so there.
+    pub(in crate::server) fn identity(&self) -> Arc<Identity> {
+        Arc::clone(&self.identity)
+    }
+
+    /// What a sweep came to is in service.
+    pub(in crate::server) fn serves(&self) {
+        self.identity.serves();
     }
 
     /// The same, whose sweeps are told to who looks after links.
@@ -216,7 +239,11 @@ impl Manager {
         let pause = self.again_in.take();
         self.pause = pause.unwrap_or_default();
         self.sweeps.begin();
-        let swept = self.swept(inputs, options, when, before, stamp);
+        let mut swept = self.swept(inputs, options, when, before, stamp);
+        // Nothing was written yet, and this SM is still the master.
+        if matches!(swept, Err(SweepError::NotTaken)) {
+            swept = self.swept(inputs, options, when, before, stamp);
+        }
         let swept = swept.map(|first| {
             // What is other than it was written is written again at once.
             let again = self.reads_back(options).then(|| {
@@ -233,13 +260,14 @@ impl Manager {
                 None => first,
             }
         });
+        self.sweeps.find(self.standing());
         match &swept {
             Ok(_) => {
                 let nodes = self.swept.subnet.nodes().len();
                 self.sweeps.end(nodes, begun.elapsed());
             }
             // Another SM manages the subnet, as it should.
-            Err(SweepError::Standby { .. }) => self.sweeps.wait(),
+            Err(SweepError::Standby { .. } | SweepError::NotActive) => self.sweeps.wait(),
             Err(_) => self.sweeps.fail(),
         }
         swept
@@ -257,9 +285,14 @@ impl Manager {
     ) -> Result<Option<Compiled>, SweepError> {
         let sm_key = pipeline::options(inputs)?.sm_key;
         // Before anything else: priority and key count for who asks now.
-        self.identity.follow(sm_key, options);
+        let is_other = self.identity.follow(sm_key, options);
         self.traps.follow(options.sweeps.on_trap);
-        self.stand_by(options)?;
+        if options.mastership.inactive && !self.has_begun {
+            self.listen()?;
+            self.identity.rests();
+        }
+        self.has_begun = true;
+        self.stand_by(options, is_other)?;
         let planner = self.planner(inputs, options)?;
         let planner = planner.with_groups(self.groups.members());
         let mut planner = planner.with_aliases(self.groups.aliases());
@@ -270,21 +303,25 @@ impl Manager {
         let begun = Instant::now();
         // `Changed` is asked for where no file is other than at the last sweep, so with the same inputs what is found decides.
         let may_skip = core::mem::take(&mut self.is_quiet) && when == When::Changed;
+        self.unfit.take_if(|unfit| !unfit.stands());
         let mut attempt = Attempt {
             planning: Planning::new(&mut planner, before, stamp),
             identity: Arc::clone(&self.identity),
             guid2lid: self.guid2lid.clone(),
             ignores_others: options.mastership.ignore_other_sm,
+            unfit: self.unfit.as_ref().map(|unfit| unfit.guid),
             may_skip,
             is_skipped: false,
-            yields: None,
+            others: Others::default(),
+            action: Action::Nothing,
         };
         let scope = self.scope(options, when);
         let swept = self.run(options, &scope, &mut attempt);
         let Attempt {
             planning,
             is_skipped,
-            yields,
+            others,
+            action,
             ..
         } = attempt;
         let planned = planning.into_planned();
@@ -294,14 +331,14 @@ impl Manager {
         self.planner = Some(planner);
         let progress = swept?;
         if let Some(observed) = &self.observed {
-            match (&yields, is_skipped) {
-                (Some(_), _) => observed.rest(),
-                (None, true) => observed.looked(),
-                (None, false) => observed.swept(&self.swept.subnet),
+            match (action, is_skipped) {
+                (Action::Manage, true) => observed.looked(),
+                (Action::Manage, false) => observed.swept(&self.swept.subnet),
+                _ => observed.rest(),
             }
         }
-        if let Some(standby) = yields {
-            return Err(self.yields(standby));
+        if let Some(error) = self.leaves(action, &others, options) {
+            return Err(error);
         }
         if is_skipped {
             debug!(
@@ -318,8 +355,6 @@ impl Manager {
         let own = self.identity.now().info;
         self.said.tell(&own, &self.swept.subnet, &planned);
         self.follow_groups(&planned.compiled.parts);
-        self.sweeps
-            .find(self.said.standing() | self.groups.standing());
         let found = planned.provenance();
         let is_new = self
             .found
@@ -352,8 +387,10 @@ impl Manager {
     /// How much is to be read. What devices told is taken, whether it is followed or all is read anyway.
     fn scope(&mut self, options: &ManagerOptions, when: When) -> Scope {
         let told = self.traps.take();
-        let is_master = self.identity.now().info.state == SmState::Master;
-        let is_whole = when == When::Always || options.sweeps.force_heavy || !is_master;
+        let is_master = self.identity.state() == SmState::Master;
+        // None was found where this SM has not managed it yet, or another has since.
+        let is_known = is_master && self.found.is_some();
+        let is_whole = when == When::Always || options.sweeps.force_heavy || !is_known;
         let interval = Duration::from_secs(options.sweeps.interval.into());
         // Traps all day must not keep out what nobody tells.
         let is_late = self.looked.is_none_or(|at| at.elapsed() >= interval);
@@ -365,6 +402,34 @@ impl Manager {
             (false, true) => Scope::Light(told),
             (false, false) => Scope::Told(told),
         }
+    }
+
+    /// Why this SM does not manage what it has found; none where it does.
+    fn leaves(
+        &mut self,
+        action: Action,
+        others: &Others,
+        options: &ManagerOptions,
+    ) -> Option<SweepError> {
+        match action {
+            Action::Manage => None,
+            Action::HandOver(place) => Some(self.hand_over(place, others, options)),
+            Action::StandBy(place) | Action::Wait(place) => {
+                let state = self.identity.state();
+                let other = others.get(place)?;
+                Some(self.yields(Standby::before(other, state, options)))
+            }
+            // It was told to do nothing while it looked.
+            Action::Nothing | Action::Discover | Action::Remind => Some(SweepError::NotActive),
+        }
+    }
+
+    /// All that a person should know now.
+    fn standing(&self) -> BTreeSet<String> {
+        let mut all = self.said.standing() | self.groups.standing();
+        all.extend(self.identity.refused());
+        all.extend(self.unfit.as_ref().map(Unfit::words));
+        all
     }
 
     /// Something of the plan, or of the groups' tables that follow it, is not held and has to be tried again.
