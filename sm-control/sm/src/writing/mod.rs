@@ -29,6 +29,7 @@ mod due;
 mod gate;
 mod links;
 mod order;
+mod rehearsal;
 mod routes;
 mod set;
 mod turns;
@@ -49,6 +50,7 @@ use crate::executor::{Outcome, Request};
 use crate::model::attributes::{Data, port_info, port_info_data, switch_info, switch_info_data};
 use crate::model::{Finding, Place, PortState, Subnet};
 
+pub use self::rehearsal::Rehearsal;
 pub use self::set::{Memory, Set};
 pub(crate) use self::wanted::STATE_CHANGE;
 pub use self::wanted::{Stage, Transition, Wanted};
