@@ -7,6 +7,7 @@ mod groups;
 mod health;
 mod limits;
 mod local_service;
+mod maintenance;
 mod operate;
 mod other_sm;
 mod reload;

@@ -16,8 +16,10 @@ use sa_sm::writing::{Transition, Wanted};
 use sm_plan::Planning;
 use tracing::info;
 
+use super::SweepError;
 use super::identity::Identity;
 use super::lids;
+use super::maintenance::Guard;
 use super::standby::Standby;
 
 /// The plan of one sweep, and why there is none.
@@ -32,6 +34,10 @@ pub(super) struct Attempt<'a> {
     pub(super) is_skipped: bool,
     /// The master to stand by for.
     pub(super) yields: Option<Standby>,
+    /// What may be written.
+    pub(super) guard: Guard,
+    /// Why this may not.
+    pub(super) not_admitted: Option<SweepError>,
 }
 
 impl Plan for Attempt<'_> {
@@ -47,6 +53,10 @@ impl Plan for Attempt<'_> {
             return None;
         }
         let wanted = self.planning.wanted(found)?;
+        self.not_admitted = self.guard.admits(found, &self.planning).err();
+        if self.not_admitted.is_some() {
+            return None;
+        }
         // Before the first Set: a process that is killed in the middle must give the same LIDs when it begins again.
         if let Some(path) = &self.guid2lid {
             lids::write(path, self.planning.planner().remembered());

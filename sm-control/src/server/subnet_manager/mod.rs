@@ -42,6 +42,7 @@ mod error;
 mod groups;
 mod identity;
 mod lids;
+pub(in crate::server) mod maintenance;
 mod responder;
 mod said;
 mod standby;
@@ -51,6 +52,7 @@ mod traps;
 mod way;
 
 use core::sync::atomic::AtomicBool;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -73,6 +75,7 @@ use self::audit::Auditing;
 pub(in crate::server) use self::error::SweepError;
 use self::groups::Groups;
 use self::identity::Identity;
+use self::maintenance::{Drains, Guard, LastSeen};
 use self::responder::Responder;
 use self::said::Said;
 use self::standby::Standby;
@@ -126,6 +129,15 @@ pub(in crate::server) struct Manager {
     multicast: Arc<MulticastTables>,
     /// Who looks after the links that sweeps find.
     observed: Option<Arc<Observed>>,
+    /// What routes are to leave.
+    drains: Drains,
+    /// What keeps routes where they are not to be, in words, as of the last plan.
+    lacking: BTreeSet<String>,
+    /// The digest of the only Sets that may be written; none: any.
+    promise: Option<u64>,
+    /// The last sweep wrote nothing, as it would not have been what was planned.
+    is_refused: bool,
+    last_seen: LastSeen,
 }
 
 impl Manager {
@@ -168,6 +180,11 @@ impl Manager {
             auditing: Auditing::new(config.sm.audit_interval),
             multicast: Arc::default(),
             observed: None,
+            drains: Drains::read(directory.map(PathBuf::as_path)),
+            lacking: BTreeSet::new(),
+            promise: None,
+            is_refused: false,
+            last_seen: LastSeen::read(directory.map(PathBuf::as_path)),
         })
     }
 
@@ -255,10 +272,15 @@ impl Manager {
         before: Option<&FabricState>,
         stamp: Stamp,
     ) -> Result<Option<Compiled>, SweepError> {
+        let inputs = &Inputs {
+            drained: self.drains.wanted(),
+            ..inputs.clone()
+        };
         let sm_key = pipeline::options(inputs)?.sm_key;
         // Before anything else: priority and key count for who asks now.
         self.identity.follow(sm_key, options);
         self.traps.follow(options.sweeps.on_trap);
+        self.is_refused = false;
         self.stand_by(options)?;
         let planner = self.planner(inputs, options)?;
         let planner = planner.with_groups(self.groups.members());
@@ -270,6 +292,8 @@ impl Manager {
         let begun = Instant::now();
         // `Changed` is asked for where no file is other than at the last sweep, so with the same inputs what is found decides.
         let may_skip = core::mem::take(&mut self.is_quiet) && when == When::Changed;
+        let guard = Guard::of(self, before);
+        let untouched = guard.is_strict().then(|| planner.clone());
         let mut attempt = Attempt {
             planning: Planning::new(&mut planner, before, stamp),
             identity: Arc::clone(&self.identity),
@@ -278,6 +302,8 @@ impl Manager {
             may_skip,
             is_skipped: false,
             yields: None,
+            guard,
+            not_admitted: None,
         };
         let scope = self.scope(options, when);
         let swept = self.run(options, &scope, &mut attempt);
@@ -285,14 +311,22 @@ impl Manager {
             planning,
             is_skipped,
             yields,
+            not_admitted,
             ..
         } = attempt;
         let planned = planning.into_planned();
         if swept.is_ok() && planned.as_ref().is_some_and(Result::is_ok) {
             planner.swept(&self.swept.subnet);
         }
-        self.planner = Some(planner);
+        self.planner = Some(match &not_admitted {
+            Some(_) => untouched.unwrap_or(planner),
+            None => planner,
+        });
         let progress = swept?;
+        if let Some(why) = not_admitted {
+            self.is_refused = true;
+            return Err(why);
+        }
         if let Some(observed) = &self.observed {
             match (&yields, is_skipped) {
                 (Some(_), _) => observed.rest(),
@@ -318,6 +352,7 @@ impl Manager {
         let own = self.identity.now().info;
         self.said.tell(&own, &self.swept.subnet, &planned);
         self.follow_groups(&planned.compiled.parts);
+        self.carried_out(&planned);
         self.sweeps
             .find(self.said.standing() | self.groups.standing());
         let found = planned.provenance();
