@@ -1,6 +1,8 @@
 //! When changed routes of switches that pass data may go, and who waits for them.
 //!
 //! ```text
+//!  Before ──(LIDs that must lead nowhere for SL2VL to change)──┐
+//!  Tables <─────────────────────────────────────────────────────┘
 //!  Tables ──(no node lacks other tables)──> Links ──(links between switches are up)──> Open ──(all written)──> nodes go on
 //! ```
 //!
@@ -9,6 +11,8 @@
 //! links: a switch that does not answer has its turn in the order of routes like others.
 //!
 //! Where no route changes on a switch that passes data none of this happens.
+
+use std::time::Duration;
 
 use sa_fabric::NodeIx;
 
@@ -19,6 +23,8 @@ use crate::model::Subnet;
 /// What changed routes wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gate {
+    /// Nothing: a stage that comes before other tables, which wait for it.
+    Before,
     /// Other tables of all nodes, of which they may need SL to VL.
     Tables,
     /// Links between switches over which they may lead.
@@ -34,8 +40,12 @@ impl Writing {
             self.is_open = true;
             self.release_links(subnet);
         }
-        if self.routes.is_over() {
+        if self.routes.is_over() && self.gate != Gate::Before {
             return;
+        }
+        if self.gate == Gate::Before && !self.routes.is_before_tables() {
+            self.gate = Gate::Tables;
+            subnet.places().for_each(|(node, _)| self.go_on(node));
         }
         // SL2VL of a switch further on may be what keeps the new way free of credit loops.
         if self.gate == Gate::Tables && self.preparing.iter().all(|node| is_slow(*node)) {
@@ -49,13 +59,17 @@ impl Writing {
     }
 
     /// The next Set of changed routes.
-    pub(super) fn next_route(&mut self, subnet: &Subnet) -> Option<Set> {
-        let is_open = self.gate == Gate::Open && !self.routes.is_over();
-        is_open.then(|| self.routes.next(subnet)).flatten()
+    pub(super) fn next_route(&mut self, subnet: &Subnet, now: Duration) -> Option<Set> {
+        let is_open = matches!(self.gate, Gate::Before | Gate::Open) && !self.routes.is_over();
+        is_open.then(|| self.routes.next(subnet, now)).flatten()
     }
 
     /// Lets nodes go on that waited for changed routes, once these are through. False where there is nothing to let go.
     pub(super) fn end_routes(&mut self, subnet: &Subnet) -> bool {
+        // Other tables have waited for a stage that is over now.
+        if self.gate == Gate::Before && !self.routes.is_before_tables() {
+            return true;
+        }
         let is_end = self.gate == Gate::Open && self.routes.is_over();
         if is_end {
             // Once only: nothing opens it again, as there are no routes left.

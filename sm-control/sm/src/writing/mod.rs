@@ -31,12 +31,14 @@ mod links;
 mod order;
 mod routes;
 mod set;
+mod stages;
 mod turns;
 mod wanted;
 mod ways;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::smp::attribute;
@@ -50,6 +52,7 @@ use crate::model::attributes::{Data, port_info, port_info_data, switch_info, swi
 use crate::model::{Finding, Place, PortState, Subnet};
 
 pub use self::set::{Memory, Set};
+pub use self::stages::Drained;
 pub(crate) use self::wanted::STATE_CHANGE;
 pub use self::wanted::{Stage, Transition, Wanted};
 
@@ -94,7 +97,11 @@ impl Writing {
         };
         let nodes = subnet.places().map(progress).collect();
         let all: BTreeSet<NodeIx> = subnet.places().map(|(node, _)| node).collect();
-        routes.set_stages(transition.stages);
+        routes.set_transition(transition);
+        let gate = match routes.is_before_tables() {
+            true => Gate::Before,
+            false => Gate::Tables,
+        };
         let mut writing = Self {
             nodes,
             wanted,
@@ -106,7 +113,7 @@ impl Writing {
             preparing: all,
             link_sets: 0,
             routes,
-            gate: Gate::Tables,
+            gate,
             memory,
             failed: 0,
         };
@@ -134,12 +141,13 @@ impl Writing {
     pub fn next_set(
         &mut self,
         subnet: &Subnet,
+        now: Duration,
         is_slow: impl Fn(NodeIx) -> bool,
     ) -> Option<(Request, Set)> {
         loop {
             self.open(subnet, &is_slow);
             let set = self.next_queued(subnet);
-            let Some(set) = set.or_else(|| self.next_route(subnet)) else {
+            let Some(set) = set.or_else(|| self.next_route(subnet, now)) else {
                 if self.end_routes(subnet) {
                     continue;
                 }
@@ -190,6 +198,16 @@ impl Writing {
     /// Sets that were not given out yet.
     pub fn waiting(&self) -> usize {
         self.waiting + self.routes.waiting()
+    }
+
+    /// When [`Self::next_set`] may have something without an answer: packets of before are gone then.
+    pub fn wakes_at(&self) -> Option<Duration> {
+        self.routes.wakes_at()
+    }
+
+    /// What was without a path so far for the sake of changed routes; none where nothing was.
+    pub fn drained(&self) -> Option<Drained> {
+        self.routes.drained()
     }
 
     /// Sets that were refused or not answered so far.

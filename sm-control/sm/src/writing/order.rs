@@ -84,8 +84,8 @@ pub(super) type Rows = Vec<Data>;
 
 impl Order {
     /// For the LIDs of `mask`. `held`: the block of all switches now; `changes`: by number of the switch. With
-    /// `is_careful` a LID stays as it is where its new path is none and the old one leads to its port, or where the new one is
-    /// a circle: for what is left after some switch did not take its block.
+    /// `is_careful` a LID stays as it is where its new path does not lead to its port by what is known: for what is left after some
+    /// switch did not take its block.
     pub(super) fn new(
         cables: &Cables,
         held: &Rows,
@@ -109,7 +109,7 @@ impl Order {
         let mut ways = Ways::new(cables, held);
         let used = order.members.values().fold(0, |used, it| used | it.left);
         for place in (0..LIDS).filter(|place| used >> place & 1 == 1) {
-            order.settle(&mut ways, held, place, is_careful);
+            order.settle(&mut ways, place, is_careful);
         }
         order.members.retain(|_, member| member.left != 0);
         order.ready = order
@@ -123,7 +123,7 @@ impl Order {
 
     /// Who waits for whom, for one LID.
     /// Cost: a look at each switch on the new ways of those that change.
-    fn settle(&mut self, ways: &mut Ways<'_>, held: &Rows, place: usize, is_careful: bool) {
+    fn settle(&mut self, ways: &mut Ways<'_>, place: usize, is_careful: bool) {
         let bit = 1 << place;
         let members: Vec<u32> = self
             .members
@@ -139,8 +139,8 @@ impl Order {
         }
         for switch in members {
             let (way, before) = ways.of(switch);
-            let keeps = is_careful
-                && (way == Way::Circle || (way == Way::Lost && ways.delivers(held, switch)));
+            // A switch that did not say what it holds counts as one that leads nowhere, and may lead back here.
+            let keeps = is_careful && way != Way::Delivered;
             let Some(member) = self.members.get_mut(&switch) else {
                 continue;
             };

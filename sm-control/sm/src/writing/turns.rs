@@ -12,7 +12,7 @@ use super::Writing;
 use super::difference::Stages;
 use super::due::Due;
 use super::set::Set;
-use crate::model::Subnet;
+use crate::model::{Node, Subnet};
 
 /// Whose turn it is.
 #[derive(Debug)]
@@ -45,6 +45,10 @@ impl Writing {
         while progress.open == 0 {
             if progress.stage == LAST {
                 self.preparing.remove(&node);
+            }
+            // SL2VL may change only when LIDs that would close a loop with it lead nowhere.
+            if progress.stage == TABLES && self.routes.is_before_tables() {
+                return;
             }
             // A larger LinearFDBTop shows entries, and a new M_Key voids what is under way.
             if progress.stage == LAST && self.routes.has(node) {
@@ -83,11 +87,22 @@ impl Writing {
                 continue;
             };
             self.waiting -= 1;
-            match due.set(node, subnet, &self.wanted) {
+            // What had to be done before it was not: the next sweep judges anew.
+            let is_kept = due.is_sl2vl() && self.routes.keeps_sl2vl() && passes_data(subnet, node);
+            let set = due.set(node, subnet, &self.wanted);
+            match set.filter(|_| !is_kept) {
                 Some(set) => return Some(set),
-                None => self.done(node),
+                None => self.left_out(node, is_kept),
             }
         }
+    }
+
+    /// A Set that is not sent. A table that packets need is missing with `is_needed`.
+    fn left_out(&mut self, node: NodeIx, is_needed: bool) {
+        if let Some(progress) = self.nodes.get_mut(node.get()) {
+            progress.is_held |= is_needed;
+        }
+        self.done(node);
     }
 
     /// One Set less of a node is under way.
@@ -118,5 +133,11 @@ impl Progress {
     }
 }
 
+fn passes_data(subnet: &Subnet, node: NodeIx) -> bool {
+    subnet.node(node).is_some_and(Node::passes_data)
+}
+
+/// The stage with other tables.
+const TABLES: usize = 1;
 /// The stage that waits for changed routes.
 const LAST: usize = 3;

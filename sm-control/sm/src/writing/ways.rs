@@ -124,19 +124,4 @@ impl<'a> Ways<'a> {
             *known = (self.round, way, changes);
         }
     }
-
-    /// Whether what switches hold leads from this one to the LID's port.
-    pub(super) fn delivers(&self, held: &Rows, from: u32) -> bool {
-        let mut here = from;
-        // More hops than switches: a circle.
-        for _ in 0..=held.len() {
-            let row = held.get(here as usize);
-            match row.map_or(Hop::Nothing, |row| self.cables.next(here, row, self.place)) {
-                Hop::End => return true,
-                Hop::Nothing => return false,
-                Hop::Switch(next) => here = next,
-            }
-        }
-        false
-    }
 }
