@@ -107,7 +107,7 @@ fn a_panic_in_a_hooked_call_does_not_end_opensm() {
 /// One that ends its process where it fails leaves OpenSM alone.
 #[test]
 fn a_library_that_would_abort_does_nothing() {
-    let library = library(&["--release"]);
+    let library = library(&["--release", "--config", "profile.release.panic='abort'"]);
     let Some(mut rig) = Rig::start(&library, &[]) else {
         println!("no C compiler here: not tested");
         return;
