@@ -10,7 +10,7 @@
 //!
 //! Rooms: [`model`], [`executor`], [`discovery`], [`keys`], [`lids`], [`wanted`], `reading` (what is held of what is wanted), [`writing`],
 //! [`sweep`], which leads from finding to writing with the caller's [`plan`] between them, [`audit`], which reads back what was written,
-//! [`sm_info`], which answers other SMs, and
+//! [`sm_info`], which answers other SMs, [`mastership`], which says which of them is the master, and
 //! [`trap`], which hears devices.
 
 #![forbid(unsafe_code)]
@@ -20,6 +20,7 @@ pub mod discovery;
 pub mod executor;
 pub mod keys;
 pub mod lids;
+pub mod mastership;
 pub mod model;
 pub mod plan;
 mod reading;

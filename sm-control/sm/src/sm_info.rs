@@ -1,23 +1,12 @@
-//! SMInfo: who the Subnet Managers of a subnet are, and what this one answers when it is asked.
+//! SMInfo: what Subnet Managers say of themselves, and what this one answers when it is asked.
 //!
 //! ```text
 //!  Get(SMInfo)          ──> GUID, SM_Key, ActCount, priority, state
-//!  Set(SMInfo), command ──> status 0x1c: no command of another SM is followed here
+//!  Set(SMInfo), command ──> the same, after it was followed; or status 0x1c
 //!  anything else        ──> no answer
 //! ```
 //!
-//! Who is the master ([`stands_before`]): the one that is; else the one of highest priority; else the one of lowest GUID.
-//!
-//! | this SM | the other one | who manages the subnet |
-//! |---|---|---|
-//! | Discovering, Standby | Master | the other one, whatever its priority |
-//! | Discovering, Standby | Discovering or Standby, and greater | the other one |
-//! | Discovering, Standby | Discovering or Standby, and not greater | this one |
-//! | Master | Master | nobody writes until one of them is gone: there is no handover |
-//! | Master | Discovering, Standby | this one |
-//! | any | NotActive, or with another `sm_key` | this one: the other does not count |
-//!
-//! Greater is the higher priority, and of equals the lower GUID of the port.
+//! Who of several is the master, and which commands are followed, is in [`crate::mastership`].
 //!
 //! A request is answered from a value alone, so that nobody who asks waits for a sweep.
 //!
@@ -71,6 +60,13 @@ pub struct Own {
     pub protection: u8,
 }
 
+impl Own {
+    /// True for a request with the M_Key of this SM's port, and for all where it has none.
+    pub fn has_key(&self, request: &Smp) -> bool {
+        self.m_key == 0 || request.m_key.get() == self.m_key
+    }
+}
+
 impl SmInfo {
     /// As it lies in an SMP. `None` for a state that there is not.
     pub fn parse(data: &[u8; 64]) -> Option<Self> {
@@ -114,7 +110,7 @@ impl SmInfo {
     }
 
     /// One that does not know its GUID yet is the last of its priority.
-    fn rank(&self) -> (u8, Reverse<u64>) {
+    pub(crate) fn rank(&self) -> (u8, Reverse<u64>) {
         (
             self.priority,
             Reverse(self.guid.map_or(u64::MAX, Guid::get)),
@@ -127,33 +123,13 @@ impl SmInfo {
     }
 }
 
-/// The SM that this one must not manage beside; none where it may go on. A master always counts, others only while this one is not the
-/// master itself: there is no handover.
-pub fn stands_before<P: Copy>(
-    own: &SmInfo,
-    others: impl Iterator<Item = (P, SmInfo)>,
-) -> Option<(P, SmInfo)> {
-    let counts = |other: &SmInfo| match other.state {
-        SmState::Master => true,
-        SmState::Discovering | SmState::Standby => {
-            own.state != SmState::Master && other.is_greater_than(own)
-        }
-        SmState::NotActive => false,
-    };
-    others
-        .filter(|(_, other)| own.trusts(other) && counts(other))
-        .max_by_key(|(_, other)| (other.state == SmState::Master, other.rank()))
-}
-
-/// What an answer to a standby's poll says: is the SM that it polls still to be waited for?
-pub fn is_alive(own: &SmInfo, polled: &SmInfo) -> bool {
-    let all = core::iter::once(((), *polled));
-    stands_before(own, all).is_some()
-}
-
 /// The answer of this SM to an SMP that came to it; `None` where there is none: no request about SMInfo, or one that
-/// lacks the M_Key which it needs.
-pub fn answer(request: &[u8; 256], own: &Own) -> Option<[u8; 256]> {
+/// lacks the M_Key which it needs. `follow` is given a command (a Set), and says what this SM is afterwards; `None`: it is refused.
+pub fn answer(
+    request: &[u8; 256],
+    own: &Own,
+    follow: impl FnOnce(&Smp) -> Option<SmInfo>,
+) -> Option<[u8; 256]> {
     let request = Smp::read_from_bytes(request).ok()?;
     let header = &request.header;
     let is_smp = [MGMT_CLASS_LID, MGMT_CLASS_DIRECTED].contains(&header.mgmt_class)
@@ -163,10 +139,13 @@ pub fn answer(request: &[u8; 256], own: &Own) -> Option<[u8; 256]> {
     if !is_smp || header.attribute_id.get() != attribute::SM_INFO {
         return None;
     }
-    let has_key = own.m_key == 0 || request.m_key.get() == own.m_key;
-    let told = match header.method {
-        method::GET if has_key || own.protection < HIDDEN_BEHIND => own.info,
-        method::SET if has_key => own.info,
+    let has_key = own.has_key(&request);
+    let (told, status) = match header.method {
+        method::GET if has_key || own.protection < HIDDEN_BEHIND => (own.info, Status::OK),
+        method::SET if has_key => match follow(&request) {
+            Some(info) => (info, Status::OK),
+            None => (own.info, Status::INVALID_FIELD),
+        },
         _ => return None,
     };
     // Level 0 lets everybody read the M_Key, so there is nothing to hide from who does not send it.
@@ -174,10 +153,6 @@ pub fn answer(request: &[u8; 256], own: &Own) -> Option<[u8; 256]> {
         told.sm_key
     } else {
         0
-    };
-    let status = match header.method {
-        method::SET => Status::INVALID_FIELD,
-        _ => Status::OK,
     };
     Some(returned(&request, SmInfo { sm_key, ..told }.data(), status))
 }
@@ -245,7 +220,7 @@ mod tests {
         let mut request = Smp::directed(method, attribute::SM_INFO, 3, &[1, 2]).unwrap();
         request.m_key = m_key.into();
         request.header.class_specific = 0x0202.into();
-        let answer = answer(&zerocopy::transmute!(request), own)?;
+        let answer = answer(&zerocopy::transmute!(request), own, |_| None)?;
         Some(zerocopy::transmute!(answer))
     }
 
@@ -265,7 +240,7 @@ mod tests {
     fn by_lid_there_is_no_direction() {
         let mut request = Smp::directed(method::GET, attribute::SM_INFO, 3, &[]).unwrap();
         request.header.mgmt_class = MGMT_CLASS_LID;
-        let answer = answer(&zerocopy::transmute!(request), &own(0, 0)).unwrap();
+        let answer = answer(&zerocopy::transmute!(request), &own(0, 0), |_| None).unwrap();
         let answer: Smp = zerocopy::transmute!(answer);
         assert_eq!(answer.header.status.get(), 0);
     }
@@ -316,46 +291,25 @@ mod tests {
         }
     }
 
-    /// Whom an SM of priority 5 and GUID 5 yields to, by its own state and that of the other.
+    /// A command without the M_Key is not even looked at.
     #[test]
-    fn a_master_is_yielded_to_and_a_greater_one_before_there_is_a_master() {
-        use SmState::{Discovering, Master, NotActive, Standby};
-        let yields = |own: SmState, theirs: SmState, priority: u8| {
-            let others = [((), other(priority, 6, theirs))];
-            stands_before(&other(5, 5, own), others.into_iter()).is_some()
-        };
-        for own in [Discovering, Standby] {
-            assert!(yields(own, Master, 0) && yields(own, Master, 9));
-            assert!(yields(own, Standby, 9) && yields(own, Discovering, 9));
-            assert!(!yields(own, Standby, 0) && !yields(own, Discovering, 5));
-        }
-        assert!(yields(Master, Master, 0) && !yields(Master, Standby, 9));
-        for own in [Discovering, Standby, Master] {
-            assert!(!yields(own, NotActive, 15));
-        }
-    }
+    fn a_command_is_refused_or_followed() {
+        let refused = asked(method::SET, 0, &own(0, 0)).unwrap();
+        assert_eq!(refused.status(), Status::INVALID_FIELD);
+        assert_eq!(SmInfo::parse(&refused.data), Some(own(0, 0).info));
 
-    #[test]
-    fn the_master_comes_before_the_greater_and_another_key_counts_for_nothing() {
-        let own = discovering(5, 5);
-        let master = other(0, 9, SmState::Master);
-        let greater = other(15, 1, SmState::Standby);
-        let chosen = stands_before(&own, [(1, greater), (2, master)].into_iter());
-        assert_eq!(chosen, Some((2, master)));
-        let strange = SmInfo {
-            sm_key: 8,
-            ..master
+        let mut request = Smp::directed(method::SET, attribute::SM_INFO, 3, &[1]).unwrap();
+        request.header.attribute_modifier = 1.into();
+        let after = SmInfo {
+            state: SmState::Master,
+            ..own(0, 0).info
         };
-        assert_eq!(stands_before(&own, [(1, strange)].into_iter()), None);
-        let open = SmInfo { sm_key: 0, ..own };
-        assert!(stands_before(&open, [(1, strange)].into_iter()).is_some());
-    }
-
-    #[test]
-    fn no_command_is_followed() {
-        let answer = asked(method::SET, 0, &own(0, 0)).unwrap();
-        assert_eq!(answer.status(), Status::INVALID_FIELD);
-        assert_eq!(SmInfo::parse(&answer.data), Some(own(0, 0).info));
+        let follow = |smp: &Smp| (smp.header.attribute_modifier.get() == 1).then_some(after);
+        let bytes: [u8; 256] = zerocopy::transmute!(request);
+        let followed: Smp = zerocopy::transmute!(answer(&bytes, &own(0, 0), follow).unwrap());
+        assert_eq!(followed.status(), Status::OK);
+        assert_eq!(SmInfo::parse(&followed.data), Some(after));
+        assert_eq!(answer(&bytes, &own(KEY, 0), |_| unreachable!()), None);
     }
 
     #[test]
@@ -364,10 +318,16 @@ mod tests {
             assert_eq!(asked(method, 0, &own(0, 0)), None, "{method:#x}");
         }
         let other = Smp::directed(method::GET, attribute::NODE_INFO, 3, &[]).unwrap();
-        assert_eq!(answer(&zerocopy::transmute!(other), &own(0, 0)), None);
+        assert_eq!(
+            answer(&zerocopy::transmute!(other), &own(0, 0), |_| None),
+            None
+        );
         let mut odd = Smp::directed(method::GET, attribute::SM_INFO, 3, &[]).unwrap();
         odd.header.class_version = 2;
-        assert_eq!(answer(&zerocopy::transmute!(odd), &own(0, 0)), None);
+        assert_eq!(
+            answer(&zerocopy::transmute!(odd), &own(0, 0), |_| None),
+            None
+        );
     }
 
     #[test]

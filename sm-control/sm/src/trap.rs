@@ -28,7 +28,7 @@ use std::time::Duration;
 use sa_wire::mad::{BASE_VERSION, method};
 use sa_wire::notice::{Notice, trap};
 use sa_wire::smp::{CLASS_VERSION, MGMT_CLASS_LID, Smp, attribute};
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use crate::sm_info::{Own, SmState};
 
@@ -66,6 +66,51 @@ impl Trap {
         })
     }
 }
+
+/// Trap 144 of a CA, which says that the priority of the SM on it has changed: the master looks who is the greater.
+pub fn priority_changed(own_lid: u16, transaction: u32) -> [u8; 256] {
+    let [high, low] = own_lid.to_be_bytes();
+    let mut data = [0; 64];
+    // Generic and informational; of a CA; number; issuer; then the details, from byte 10 on: LID, OtherLocalChanges, flags.
+    let [number_high, number_low] = trap::LOCAL_CHANGE.to_be_bytes();
+    let head = [
+        0x84,
+        0,
+        0,
+        1,
+        number_high,
+        number_low,
+        high,
+        low,
+        0,
+        0,
+        0,
+        0,
+        high,
+        low,
+        0,
+        1,
+        0,
+        0,
+        0,
+        0,
+        0,
+        PRIORITY_FLAG,
+    ];
+    for (place, byte) in data.iter_mut().zip(head) {
+        *place = byte;
+    }
+    let mut smp = Smp::directed(method::TRAP, attribute::NOTICE, u64::from(transaction), &[])
+        .unwrap_or_else(Smp::new_zeroed);
+    smp.header.mgmt_class = MGMT_CLASS_LID;
+    smp.header.class_specific = 0.into();
+    (smp.directed_slid, smp.directed_dlid) = (0.into(), 0.into());
+    smp.data = data;
+    zerocopy::transmute!(smp)
+}
+
+/// Of the flags of trap 144: the priority of an SM has changed.
+const PRIORITY_FLAG: u8 = 0x08;
 
 /// Subscribers hear of it, if it is not repeated too often. Those of 64 to 67 are this SA's own.
 pub const fn is_forwarded(notice: &Notice) -> bool {
@@ -183,6 +228,21 @@ mod tests {
         let mut other = bytes;
         other[3] = method::TRAP_REPRESS;
         assert_eq!(Trap::parse(&other, &own(SmState::Master)), None);
+    }
+
+    #[test]
+    fn a_priority_that_changed_is_told_as_a_trap() {
+        let heard = Trap::parse(&priority_changed(0x1203, 9), &own(SmState::Master)).unwrap();
+        let notice = heard.notice;
+        assert_eq!(notice.trap_number.get(), trap::LOCAL_CHANGE);
+        assert_eq!(notice.issuer_lid.get(), 0x1203);
+        assert_eq!((notice.is_generic(), notice.notice_type()), (true, 4));
+        // LID, OtherLocalChanges, flags.
+        let details = notice.details;
+        assert_eq!(
+            (&details[2..4], details[5], &details[10..12]),
+            (&[0x12, 3][..], 1, &[0, 8][..])
+        );
     }
 
     #[test]

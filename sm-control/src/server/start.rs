@@ -126,9 +126,11 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
     })?;
     let observed = Arc::new(Observed::new(config.health));
     let teller = teller(config, (&shared, &observed), ports.smps.take());
+    let mut identity = None;
     if let Teller::Sweep(manager) = &teller {
         status.manages(manager.sweeps());
         status.observes(Arc::clone(&observed));
+        identity = Some(manager.identity());
     }
     let health = health::start(config, reader(&publisher)?, &observed, &shared.stop)?;
     let (admin, commands) = admin::start(config, &status)?;
@@ -172,6 +174,7 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         shadow,
         watchdog,
         long_load: LongLoad::default(),
+        identity,
         doubts: shared.doubts,
     };
     Ok(Started {
@@ -350,8 +353,8 @@ fn teller(
     (shared, observed): (&Shared, &Arc<Observed>),
     smps: Option<OverRelay>,
 ) -> Teller<SaReader, Box<Manager>> {
-    if let Some(manager) = Manager::of(config, (&shared.stop, &shared.groups, &shared.traps), smps)
-    {
+    let inside = (&shared.stop, &shared.groups, &shared.traps);
+    if let Some(manager) = Manager::of(config, inside, shared.doubts.muted(), smps) {
         return Teller::Sweep(Box::new(manager.watched_by(observed)));
     }
     live_source(config, shared.beside.as_deref()).map_or(Teller::Nobody, Teller::Sa)

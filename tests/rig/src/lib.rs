@@ -162,6 +162,17 @@ impl Fabric {
         self.until("Entering STANDBY state", command, options)
     }
 
+    /// Starts OpenSM on `node`, and waits until its log says so.
+    pub fn opensm_until(
+        &self,
+        said: &'static str,
+        node: &str,
+        options: &[&str],
+    ) -> io::Result<Process> {
+        let command = self.preloaded(&program("opensm")?, node)?;
+        self.until(said, command, options)
+    }
+
     /// Runs OpenSM until it has set up the fabric.
     fn up(&self, command: Command, options: &[&str]) -> io::Result<Process> {
         self.until("SUBNET UP", command, options)

@@ -4,6 +4,7 @@
 mod audit;
 mod events;
 mod groups;
+mod handover;
 mod health;
 mod limits;
 mod local_service;

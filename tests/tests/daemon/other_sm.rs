@@ -1,5 +1,7 @@
 //! `sapphired` as the Subnet Manager beside others: what these learn by Get(SMInfo), and who of them is the master.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result, anyhow, ensure};
 use sa_port::ibsim::{Attachment, IbsimClient, Options};
 use sa_rig::{Fabric, TWO_HOSTS, wait_for};
@@ -22,12 +24,13 @@ fn bed(keys: &str) -> Result<(Served, Asker)> {
     Ok((bed, asker))
 }
 
-struct Asker {
+/// Asks the SM of a node what it is, and commands it.
+pub(super) struct Asker {
     client: IbsimClient,
     transaction: u64,
     sm_lid: u16,
     /// The switch's port that leads to the SM which is asked by a directed route.
-    port: u8,
+    pub(super) port: u8,
     // After what uses it.
     _attachment: Attachment,
 }
@@ -49,8 +52,47 @@ impl Asker {
         })
     }
 
+    /// The same where no SM was yet; it asks by directed routes alone.
+    pub(super) fn at(fabric: &Fabric, node: &str, port: u8) -> Result<Self> {
+        let attachment = Attachment::new(&Options {
+            base: fabric.base().to_owned(),
+            ..Options::on(node)
+        })?;
+        Ok(Self {
+            client: attachment.client()?,
+            transaction: 0,
+            sm_lid: 0,
+            port,
+            _attachment: attachment,
+        })
+    }
+
+    /// A command by a directed route, of a master with this GUID and key. Errors: no answer.
+    pub(super) fn command(&mut self, modifier: u32, guid: u64, sm_key: u64) -> Result<Smp> {
+        let mut data = [0; 64];
+        data[..8].copy_from_slice(&guid.to_be_bytes());
+        data[8..16].copy_from_slice(&sm_key.to_be_bytes());
+        // The highest priority, and Master.
+        data[20] = 0xf3;
+        self.sent((method::SET, modifier, data), true, PATIENCE)
+    }
+
+    /// Asks once by a directed route. Errors: no answer by then.
+    pub(super) fn ask_within(&mut self, method: u8, most: Duration) -> Result<Smp> {
+        self.sent((method, 0, [0; 64]), true, most)
+    }
+
     /// Asks once, by a directed route or by LID. Errors: no answer within [`PATIENCE`].
     fn ask(&mut self, method: u8, is_directed: bool) -> Result<Smp> {
+        self.sent((method, 0, [0; 64]), is_directed, PATIENCE)
+    }
+
+    fn sent(
+        &mut self,
+        (method, modifier, data): (u8, u32, [u8; 64]),
+        is_directed: bool,
+        most: Duration,
+    ) -> Result<Smp> {
         self.transaction += 1;
         // Out at the own port, then at the switch's.
         let mut smp = Smp::directed(
@@ -60,6 +102,8 @@ impl Asker {
             &[1, self.port],
         )
         .context("a route")?;
+        smp.header.attribute_modifier = modifier.into();
+        smp.data = data;
         let mut slot = Slot::EMPTY;
         slot.header.lid = PERMISSIVE_LID.into();
         if !is_directed {
@@ -71,7 +115,7 @@ impl Asker {
         ensure!(self.client.send_any(&slot)?, "no room");
         let mut found = None;
         let transaction = self.transaction;
-        wait_for("an answer about SMInfo", PATIENCE, || {
+        wait_for("an answer about SMInfo", most, || {
             while let Some(slot) = self.client.receive_any().map_err(std::io::Error::other)? {
                 let answer =
                     Smp::read_from_bytes(&slot.mad).map_err(|_| std::io::ErrorKind::InvalidData)?;
@@ -88,7 +132,7 @@ impl Asker {
 }
 
 /// GUID, SM_Key, priority and state: SMInfo is laid out as its record behind the LID.
-fn told(answer: &Smp) -> Result<(u64, u64, u8, u8)> {
+pub(super) fn told(answer: &Smp) -> Result<(u64, u64, u8, u8)> {
     let data = answer.data.first_chunk::<28>().context("an SMInfo")?;
     let bytes = [&[0; 4], &data[..]].concat();
     let info = SmInfoRecord::read_from_bytes(&bytes).map_err(|_| anyhow!("no SMInfo"))?;
@@ -215,6 +259,6 @@ fn an_opensm_stands_by_for_it_and_it_goes_on() -> Result<()> {
 /// Of the simulator: the node GUID and the port number.
 const PORT_OF_H1: u64 = 0x10_0001;
 /// SMState.
-const MASTER: u8 = 3;
+pub(super) const MASTER: u8 = 3;
 /// SMState.
-const STANDBY: u8 = 2;
+pub(super) const STANDBY: u8 = 2;

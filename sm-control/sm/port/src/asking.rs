@@ -8,28 +8,27 @@
 //!
 //! For what is no sweep: a standby that looks whether the master is still there.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sa_port::PortError;
 use sa_sm::executor::{Executor, Limits, Outcome, Request};
 
-use crate::{Packet, SmpPort, now};
+use crate::{Answers, Packet, SmpPort, now};
 
-/// Asks until there is an outcome, at most the time-out of `limits` once for each try. `None` where `stop` is set, which is seen within
-/// 100 ms. `transaction` is that of the last SMP before. Errors: the port is of no use any more.
+/// Asks until there is an outcome, at most the time-out of `limits` once for each try. `None` where `is_over`, which is seen within
+/// 100 ms. `transaction` is that of the last SMP before. Requests that come meanwhile are `other`'s to answer. Errors: the port is of no use any more.
 pub fn ask(
     port: &mut dyn SmpPort,
     request: Request,
     limits: Limits,
     transaction: u32,
-    stop: &AtomicBool,
+    is_over: &dyn Fn() -> bool,
+    other: &mut Answers<'_>,
 ) -> Result<Option<Outcome>, PortError> {
     let mut executor = Executor::new(limits, transaction);
     executor.ask(request, ());
     // The same executor as a sweep's, so that tries, time-outs and answers to others mean the same.
-    // Relaxed: nothing else is read through the flag.
-    while !stop.load(Ordering::Relaxed) {
+    while !is_over() {
         if let Some(ended) = executor.expired(now()) {
             return Ok(Some(ended.outcome));
         }
@@ -37,10 +36,14 @@ pub fn ask(
             // Without room it is as lost: it is asked again.
             port.send(&Packet::directed(smp))?;
         }
-        while let Some(packet) = port.receive()? {
+        if let Some(packet) = port.receive()? {
             if let Some(ended) = executor.received(&packet.smp, now()) {
                 return Ok(Some(ended.outcome));
             }
+            if let Some(smp) = other(packet.lid, &packet.smp) {
+                port.send(&Packet { smp, ..packet })?;
+            }
+            continue;
         }
         let ahead = executor.wakes_at().map(|at| at.saturating_sub(now()));
         port.wait(ahead.unwrap_or(LONGEST_NAP).min(LONGEST_NAP))?;

@@ -53,7 +53,7 @@ mod simulated;
 mod umad;
 mod watch;
 
-pub use self::answering::serve;
+pub use self::answering::{Answers, serve};
 pub use self::asking::ask;
 pub use self::counters::{Came, CounterPort};
 pub use self::ibsim::OverIbsim;

@@ -5,7 +5,7 @@
 //! | file | agents | used by |
 //! |---|---|---|
 //! | [`OverUmad::open`] | ask only | the sweep: Get and Set by directed routes, also to the port itself |
-//! | [`OverUmad::serving`] | own the methods of an SM | the thread that answers SMInfo |
+//! | [`OverUmad::serving`] | own the methods of an SM | the thread that answers SMInfo, and hands over at the end |
 //!
 //! What a sweep meets on a kernel, and what comes of it:
 //!
@@ -51,8 +51,8 @@ impl OverUmad {
     /// For what others send to an SM, on a file of its own: it can be answered while another thread asks. Errors: [`UmadError`],
     /// also where another SM has the port.
     pub fn serving(device: Option<&str>, port: Option<u8>) -> Result<Self, UmadError> {
-        // What is sent there are answers, for which nobody waits.
-        UmadSmp::open(device, port, Duration::ZERO).map(Self::over)
+        // What is sent there are answers, for which nobody waits, and at the end HANDOVER.
+        UmadSmp::open(device, port, HANDOVER_WITHIN).map(Self::over)
     }
 
     fn over(port: UmadSmp) -> Self {
@@ -68,6 +68,9 @@ impl OverUmad {
         &self.port
     }
 }
+
+/// The kernel drops answers to HANDOVER that take longer: the next one is tried then.
+const HANDOVER_WITHIN: Duration = Duration::from_millis(35);
 
 impl SmpPort for OverUmad {
     fn send(&mut self, packet: &Packet) -> Result<bool, PortError> {

@@ -69,6 +69,8 @@ pub(super) enum Change {
     Trap(u16),
     /// A device reports a trap, to the Subnet Manager of this process.
     Reported(u16),
+    /// Another SM commands something, to the Subnet Manager of this process.
+    Commanded,
     /// OpenSM has written to switches or ports.
     Programmed,
     /// Another OpenSM has taken over on this port, and has done its first sweep.
@@ -85,6 +87,7 @@ impl fmt::Display for Change {
             Self::Invalid(reason) => f.write_str(reason),
             Self::Trap(number) => write!(f, "OpenSM reports trap {number}"),
             Self::Reported(number) => write!(f, "trap {number}"),
+            Self::Commanded => f.write_str("another SM"),
             Self::Programmed => f.write_str("OpenSM has programmed the fabric"),
             Self::Returned => f.write_str("OpenSM was started again"),
             Self::Differs => f.write_str("the SM gives other answers than the snapshot in service"),

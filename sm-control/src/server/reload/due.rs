@@ -200,7 +200,9 @@ impl Schedule {
     pub(super) fn note(&mut self, change: Change, config: &Config) {
         let settle = match change {
             // Nobody is answered until these are read.
-            Change::Invalid(_) | Change::Differs | Change::Agrees => Duration::ZERO,
+            Change::Invalid(_) | Change::Differs | Change::Agrees | Change::Commanded => {
+                Duration::ZERO
+            }
             // Both ends of a link tell, and so do all ports of a switch that goes.
             Change::Reported(_) => TRAPS_COLLECTED,
             Change::Trap(_) | Change::Programmed | Change::Returned => config

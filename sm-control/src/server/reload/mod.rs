@@ -65,11 +65,12 @@ mod sm;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, select};
+use crossbeam_channel::{Receiver, never, select};
 use sa_source::SaReader;
 use tracing::info;
 
 use crate::config::{Config, Source};
+use crate::server::opensm::Change;
 use crate::server::operators::control::Command;
 use crate::server::operators::status::Status;
 use crate::server::state_directory::EarlierRun;
@@ -176,6 +177,8 @@ impl<'a> Loader<'a> {
     fn serve(&mut self, reloads: &Receiver<()>) {
         let (changes, commands) = (self.sm.changes(), self.commands.clone());
         let groups = self.groups.changes();
+        let others = self.sources.manager().map(|it| it.identity().calls());
+        let others = others.unwrap_or_else(never);
         loop {
             let patience = self.schedule.patience(self.config, self.sm.can_load());
             let patience = self.groups.patience(patience);
@@ -195,6 +198,10 @@ impl<'a> Loader<'a> {
                     if let Ok(command) = command {
                         self.obey(command);
                     }
+                }
+                recv(others) -> _ => {
+                    self.schedule.note(Change::Commanded, self.config);
+                    self.follow_changes();
                 }
                 recv(groups) -> _ => self.groups.note(),
                 default(patience) => self.heartbeat(),
@@ -319,6 +326,9 @@ impl<'a> Loader<'a> {
         let summary = compiled.summary();
         let epoch = self.publication.publish(compiled, read_at);
         self.report.succeeded(epoch, due.cause, &summary);
+        if let Some(manager) = self.sources.manager() {
+            manager.serves();
+        }
         // Last: from here on the gate may open.
         self.sm.published(generation);
         Outcome::Done

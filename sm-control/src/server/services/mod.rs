@@ -7,7 +7,8 @@
 //! what would make the kernel or OpenSM send requests here, then the workers, last what operators read.
 //!
 //! ```text
-//!  SIGTERM  flag, doubts, OpenSM withdrawn, gates shut     nothing new is taken
+//!  SIGTERM  another SM takes over, where there is one      250 ms at most
+//!           flag, doubts, OpenSM withdrawn, gates shut     nothing new is taken
 //!           workers, slow lane, local service              400 ms at most, together
 //!           OpenSM hung up on                              takes its methods back
 //!           rings, counters into the log, operators        the rest of 700 ms
@@ -34,6 +35,7 @@ use crate::server::operators::admin::Admin;
 use crate::server::operators::counters;
 use crate::server::operators::status::Status;
 use crate::server::ports::ring;
+use crate::server::subnet_manager::Identity;
 
 pub(super) use long_load::LongLoad;
 pub(super) use watchdog::Watchdog;
@@ -44,6 +46,9 @@ const LAST_TURNS: Duration = Duration::from_millis(400);
 
 /// How long everything else may take besides.
 const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// How long another SM may take to answer that it takes over.
+const HANDOVER: Duration = Duration::from_millis(250);
 
 /// Sockets where processes of this node get rings.
 pub(super) type Rings = Arc<Mutex<Vec<ring::Service>>>;
@@ -77,6 +82,8 @@ pub(super) struct Services {
     pub(super) watchdog: Watchdog,
     /// Of the thread that loads.
     pub(super) long_load: LongLoad,
+    /// The Subnet Manager of this process, as others see it.
+    pub(super) identity: Option<Arc<Identity>>,
 }
 
 impl Services {
@@ -118,7 +125,7 @@ impl Services {
             // Nobody waits any more.
             let _ = done.send(());
         });
-        let ended = thread.map(|_| ended.recv_timeout(LAST_TURNS + LAST_WORDS));
+        let ended = thread.map(|_| ended.recv_timeout(HANDOVER + LAST_TURNS + LAST_WORDS));
         if !matches!(ended, Ok(Ok(()))) {
             warn!("a thread still waits for an answer or a disk; ending without it");
         }
@@ -126,6 +133,10 @@ impl Services {
 
     /// Takes everything down in order; may hang, and is left behind then.
     fn end(mut self) {
+        // First, while everybody is answered: the next master begins before this one is gone.
+        if let Some(identity) = &self.identity {
+            identity.leave(HANDOVER);
+        }
         // The kernel asks the SA from now on, while there may be one here.
         // Relaxed: each thread looks again within its turn, and nothing is handed over by the flag.
         self.stop.store(true, Ordering::Relaxed);

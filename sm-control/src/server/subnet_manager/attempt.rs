@@ -1,7 +1,7 @@
 //! What a sweep may write, decided when it has found the subnet.
 //!
 //! ```text
-//!  found ──┬─ another SM is the master ────────> nothing is written, and this one stands by
+//!  found ──┬─ another SM comes first ──────────> nothing is written, and this one stands by or hands over
 //!          ├─ as the last sweep left it ───────> nothing is written
 //!          └─ planned ──> guid2lid, MASTER ────> written, in the order that what is held asks for
 //! ```
@@ -9,17 +9,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sa_sm::model::Subnet;
+use sa_sm::mastership::{Action, Senders};
+use sa_sm::model::{PortState, Subnet};
 use sa_sm::plan::Plan;
-use sa_sm::sm_info::SmState;
 use sa_sm::writing::{Transition, Wanted};
+use sa_wire::Guid;
 use sm_plan::Planning;
-use tracing::info;
 
 use super::identity::Identity;
 use super::keys::{self, KeyRing};
 use super::lids;
-use super::standby::Standby;
+use super::others::Others;
 
 /// The plan of one sweep, and why there is none.
 pub(super) struct Attempt<'a> {
@@ -33,16 +33,25 @@ pub(super) struct Attempt<'a> {
     /// Where nothing is new there need be no plan.
     pub(super) may_skip: bool,
     pub(super) is_skipped: bool,
-    /// The master to stand by for.
-    pub(super) yields: Option<Standby>,
+    /// One that did not take the subnet over.
+    pub(super) unfit: Option<Option<Guid>>,
+    /// The other SMs that were found, and what is to be done because of them.
+    pub(super) others: Others,
+    pub(super) action: Action,
 }
 
 impl Plan for Attempt<'_> {
     fn wanted(&mut self, found: &Subnet) -> Option<Arc<Wanted>> {
-        let standby = Standby::before(&self.identity.now().info, found);
-        self.yields = standby.filter(|_| !self.ignores_others);
+        self.others = Others::of(found, self.ignores_others);
+        if let Some(guid) = self.unfit {
+            self.others.is_unfit(guid);
+        }
+        let senders = Senders::of(found);
+        self.action = self
+            .identity
+            .found(senders, is_cut(found), &mut self.others);
         // No plan: so nothing is written, whatever was found.
-        if self.yields.is_some() {
+        if self.action != Action::Manage {
             return None;
         }
         self.is_skipped = self.may_skip && found.is_as_left();
@@ -57,9 +66,7 @@ impl Plan for Attempt<'_> {
         }
         let keeps_keys = self.key_ring.before_sets(self.directory.as_deref(), found);
         // Not before there is a plan: a master that cannot manage would keep others from it.
-        if self.identity.becomes(SmState::Master) != SmState::Master {
-            info!("Entering MASTER state");
-        }
+        self.identity.manages();
         if keeps_keys {
             let mut wanted = (*wanted).clone();
             keys::keep_keys(&mut wanted, found);
@@ -71,4 +78,10 @@ impl Plan for Attempt<'_> {
     fn transition(&mut self, held: &Subnet) -> Transition {
         self.planning.transition(held)
     }
+}
+
+/// The own port is down, so nobody else can be seen.
+fn is_cut(found: &Subnet) -> bool {
+    let own = found.sm().and_then(|at| found.port(at));
+    own.and_then(|port| port.state()) == Some(PortState::Down)
 }

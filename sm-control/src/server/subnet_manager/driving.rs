@@ -15,8 +15,8 @@ use sa_sm::keys::Keys;
 use sa_sm::plan::Plan;
 use sa_sm::sweep::{Progress, Sweep};
 use sa_sm::writing::Wanted;
-use sm_port::{End, SmpPort, Told, Watch, ask, run};
-use tracing::info;
+use sm_port::{End, Packet, SmpPort, Told, Watch, ask, run};
+use tracing::{debug, info};
 
 use super::identity::Noted;
 use super::responder::Responder;
@@ -73,7 +73,10 @@ impl Manager {
             port: port.as_mut(),
             identity: &self.identity,
         };
-        let ended = run(&mut sweep, &mut noted, &self.stop, watch);
+        let leaving = &self.identity.leaving;
+        leaving.sweeps(true);
+        let ended = run(&mut sweep, &mut noted, leaving.flag(), watch);
+        leaving.sweeps(false);
         let progress = sweep.progress();
         // Answers to what was sent so far are none to what comes.
         self.transaction = sweep.transaction();
@@ -91,23 +94,70 @@ impl Manager {
         }
     }
 
-    /// One question. Errors: the port failed, or the daemon ends.
+    /// One question to another SM, with the patience of [`Self::patience`]. Errors: the port failed; the daemon ends, or another SM
+    /// commands something meanwhile.
     pub(super) fn poll(
         &mut self,
         question: Request,
         options: &ManagerOptions,
+    ) -> Result<Outcome, SweepError> {
+        let identity = Arc::clone(&self.identity);
+        let is_over = || identity.leaving.is_begun() || identity.is_called();
+        self.asked(
+            question,
+            Self::patience(limits(options), options),
+            options,
+            &is_over,
+        )
+    }
+
+    /// One question, as often as a sweep asks. Errors: the port failed, or the daemon ends.
+    pub(super) fn ask(
+        &mut self,
+        question: Request,
+        options: &ManagerOptions,
+    ) -> Result<Outcome, SweepError> {
+        let identity = Arc::clone(&self.identity);
+        let is_over = || identity.leaving.is_begun();
+        self.asked(question, limits(options), options, &is_over)
+    }
+
+    fn asked(
+        &mut self,
+        question: Request,
+        limits: Limits,
+        options: &ManagerOptions,
+        is_over: &dyn Fn() -> bool,
     ) -> Result<Outcome, SweepError> {
         let mut port = self.attached(options)?;
         let mut noted = Noted {
             port: port.as_mut(),
             identity: &self.identity,
         };
-        let limits = limits(options);
-        let outcome = ask(&mut noted, question, limits, self.transaction, &self.stop);
+        let mut nobody = |_: u16, _: &[u8; 256]| None;
+        let outcome = ask(
+            &mut noted,
+            question,
+            limits,
+            self.transaction,
+            is_over,
+            &mut nobody,
+        );
         self.transaction = self.transaction.wrapping_add(MOST_KEYS);
         let outcome = outcome.map_err(SweepError::Asking)?;
         self.port = Some(port);
         outcome.ok_or(SweepError::Stopped)
+    }
+
+    /// Sends an SMP by LID, for which nobody answers. A port that fails is attached anew by the next question.
+    pub(super) fn tell(&mut self, lid: u16, smp: [u8; 256]) {
+        self.transaction = self.transaction.wrapping_add(1);
+        if let Some(port) = &mut self.port
+            && let Err(error) = port.send(&Packet { lid, smp })
+        {
+            debug!("{error}");
+            self.port = None;
+        }
     }
 
     /// The port, attached where it is not; who takes it puts it back while it is of use.
@@ -123,7 +173,7 @@ impl Manager {
     }
 
     /// Others are answered from now on, if they are not already.
-    fn listen(&mut self) -> Result<(), WayError> {
+    pub(super) fn listen(&mut self) -> Result<(), WayError> {
         // It may have ended with its port, which was pulled out.
         if self.responder.as_ref().is_some_and(Responder::is_there) {
             return Ok(());

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | port | as far as it was written | looks at the device |
 //! | plan | as before | mends what the words name |
-//! | standby, two masters | the other SM's | nothing, or stops one |
+//! | standby, two masters, not active | the other SM's | nothing, or stops one |
 //!
 //! All are tried again by the loader; none ends the daemon.
 
@@ -48,13 +48,20 @@ pub(in crate::server) enum SweepError {
     },
     /// This SM is the master, and so is another.
     #[error(
-        "the subnet stays as it is: {} is a master of it too; stop one of the two, or give them different sm_keys if they \
-         are to manage two subnets", sm(.guid)
+        "the subnet stays as it is: {} is a master of it too, and is to hand over; stop one of the two if it does not", sm(.guid)
     )]
     TwoMasters {
         /// Of its port.
         guid: Option<Guid>,
+        /// When it is to be asked whether it still is.
+        again_in: Duration,
     },
+    /// Another SM has told this one to do nothing, or `sm_inactive` has.
+    #[error("not active: it waits until a master tells it to stand by")]
+    NotActive,
+    /// A greater SM does not take the subnet over; nothing was written.
+    #[error("the SM of higher priority does not take over")]
+    NotTaken,
     /// The daemon ends.
     #[error("the sweep was stopped")]
     Stopped,
@@ -64,7 +71,9 @@ impl SweepError {
     /// When it is to be tried again, where that is known.
     pub(in crate::server) const fn again_in(&self) -> Option<Duration> {
         match self {
-            Self::Standby { again_in, .. } => Some(*again_in),
+            Self::Standby { again_in, .. } | Self::TwoMasters { again_in, .. } => Some(*again_in),
+            // A command comes by itself.
+            Self::NotActive => Some(Duration::from_secs(3600)),
             _ => None,
         }
     }

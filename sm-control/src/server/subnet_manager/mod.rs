@@ -34,25 +34,31 @@
 //! A trap of a device orders a sweep (`traps`), which reads again what may have changed; so do those of each `sweep_interval`, by what switches
 //! say of their ports. Everything is found anew at a start, an order, changed files, and after a sweep that failed. What nodes were written is read back, a part after each sweep (`audit`).
 //!
-//! Not here yet: handover between Subnet Managers.
+//! Others that manage subnets, or may: who of them is the master is decided by `sa_sm::mastership`; `identity` has the state, `others` whom
+//! a sweep has found, `standby` polls, `handover` hands over.
 
 mod attempt;
 mod audit;
 mod driving;
 mod error;
 mod groups;
+mod handover;
 mod identity;
 mod keys;
 mod lids;
+mod others;
+mod pace;
 mod responder;
 mod said;
 mod standby;
+mod sweeping;
 #[cfg(test)]
 mod tests;
 mod traps;
 mod way;
 
 use core::sync::atomic::AtomicBool;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -61,20 +67,19 @@ use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_compiler::state::FabricState;
 use sa_fabric::options::ManagerOptions;
 use sa_fabric::sa_records::MulticastTables;
-use sa_sm::discovery::Scope;
 use sa_sm::executor::Limits;
-use sa_sm::sm_info::SmState;
-use sa_sm::sweep::{Progress, Swept};
+use sa_sm::mastership::Event;
+use sa_sm::sweep::Swept;
 use sa_source::When;
-use sm_plan::{PlanError, Planned, Planner, Planning};
+use sm_plan::Planner;
 use sm_port::{OverRelay, SmpPort};
-use tracing::{debug, info, warn};
+use tracing::warn;
 
-use self::attempt::Attempt;
 use self::audit::Auditing;
 pub(in crate::server) use self::error::SweepError;
 use self::groups::Groups;
-use self::identity::Identity;
+use self::handover::Unfit;
+pub(in crate::server) use self::identity::Identity;
 use self::keys::KeyRing;
 use self::responder::Responder;
 use self::said::Said;
@@ -110,8 +115,12 @@ pub(in crate::server) struct Manager {
     sweeps: Arc<Sweeps>,
     /// Who answers them; none before the first sweep.
     responder: Option<Responder>,
-    /// The master that this SM stands by for; none where it is the master, or does not know yet.
+    /// The master that this SM stands by for, or another one that is to hand over; none where it manages, or does not know yet.
     standby: Option<Standby>,
+    /// One that was told to take over and did not.
+    unfit: Option<Unfit>,
+    /// The first look at the options was taken.
+    has_begun: bool,
     /// It stood by once: what it remembers of LIDs may be old.
     has_stood_by: bool,
     /// The last sweep that planned left nothing undone: another one that finds what it has left need not plan.
@@ -136,10 +145,11 @@ pub(in crate::server) struct Manager {
 
 impl Manager {
     /// Where the configuration says that this process is the Subnet Manager; none elsewhere. Nothing is opened yet. `smps`:
-    /// what comes to the client of a simulator that serves the SA.
+    /// what comes to the client of a simulator that serves the SA. `muted` is set while another SM has the subnet.
     pub(in crate::server) fn of(
         config: &Config,
         (stop, groups, traps): (&Arc<AtomicBool>, &Arc<SetByClients>, &Arc<Traps>),
+        muted: Arc<AtomicBool>,
         smps: Option<OverRelay>,
     ) -> Option<Self> {
         let way = Way::of(config, smps)?;
@@ -159,10 +169,12 @@ impl Manager {
             directory: directory.cloned(),
             key_ring: KeyRing::default(),
             said: Said::default(),
-            identity: Arc::new(Identity::new()),
+            identity: Arc::new(Identity::new(muted)),
             sweeps: Arc::clone(traps.sweeps()),
             responder: None,
             standby: None,
+            unfit: None,
+            has_begun: false,
             has_stood_by: false,
             is_quiet: false,
             looked: None,
@@ -186,10 +198,19 @@ impl Manager {
         // Answers to what was sent are none to what comes.
         self.transaction = self.transaction.wrapping_add(1 << 20);
         // Whom it stood by for is found again too.
-        if self.standby.take().is_none() && self.identity.now().info.state != SmState::Standby {
-            return;
-        }
-        self.identity.becomes(SmState::Discovering);
+        self.standby = None;
+        self.identity.step(Event::Silent);
+        self.identity.leaving.sweeps(false);
+    }
+
+    /// What it is to others: whoever ends the daemon says so there.
+    pub(in crate::server) fn identity(&self) -> Arc<Identity> {
+        Arc::clone(&self.identity)
+    }
+
+    /// What a sweep came to is in service.
+    pub(in crate::server) fn serves(&self) {
+        self.identity.serves();
     }
 
     /// The same, whose sweeps are told to who looks after links.
@@ -223,7 +244,11 @@ impl Manager {
         let pause = self.again_in.take();
         self.pause = pause.unwrap_or_default();
         self.sweeps.begin();
-        let swept = self.swept(inputs, options, when, before, stamp);
+        let mut swept = self.swept(inputs, options, when, before, stamp);
+        // Nothing was written yet, and this SM is still the master.
+        if matches!(swept, Err(SweepError::NotTaken)) {
+            swept = self.swept(inputs, options, when, before, stamp);
+        }
         let swept = swept.map(|first| {
             // What is other than it was written is written again at once.
             let again = self.reads_back(options).then(|| {
@@ -240,231 +265,24 @@ impl Manager {
                 None => first,
             }
         });
+        self.sweeps.find(self.standing());
         match &swept {
             Ok(_) => {
                 let nodes = self.swept.subnet.nodes().len();
                 self.sweeps.end(nodes, begun.elapsed());
             }
             // Another SM manages the subnet, as it should.
-            Err(SweepError::Standby { .. }) => self.sweeps.wait(),
+            Err(SweepError::Standby { .. } | SweepError::NotActive) => self.sweeps.wait(),
             Err(_) => self.sweeps.fail(),
         }
         swept
     }
 
-    /// Finds, plans and writes, and gives what is held afterwards. None where `when` asks for changes alone, nothing was written
-    /// and what was found is as before. Errors: [`SweepError`].
-    fn swept(
-        &mut self,
-        inputs: &Inputs,
-        options: &ManagerOptions,
-        when: When,
-        before: Option<&FabricState>,
-        stamp: Stamp,
-    ) -> Result<Option<Compiled>, SweepError> {
-        let sm_key = pipeline::options(inputs)?.sm_key;
-        // Before anything else: priority and key count for who asks now.
-        self.identity.follow(sm_key, options);
-        self.traps.follow(options.sweeps.on_trap);
-        self.stand_by(options)?;
-        let planner = self.planner(inputs, options)?;
-        let planner = planner.with_groups(self.groups.members());
-        let mut planner = planner.with_aliases(self.groups.aliases());
-        // Who orders a sweep has mended something, most likely.
-        if when == When::Always {
-            self.swept.memory.try_again();
-        }
-        let begun = Instant::now();
-        // `Changed` is asked for where no file is other than at the last sweep, so with the same inputs what is found decides.
-        let may_skip = core::mem::take(&mut self.is_quiet) && when == When::Changed;
-        let mut key_ring = core::mem::take(&mut self.key_ring);
-        let keys = key_ring.follow(self.directory.as_deref(), options);
-        let mut attempt = Attempt {
-            planning: Planning::new(&mut planner, before, stamp),
-            identity: Arc::clone(&self.identity),
-            directory: self.directory.clone(),
-            key_ring: &mut key_ring,
-            ignores_others: options.mastership.ignore_other_sm,
-            may_skip,
-            is_skipped: false,
-            yields: None,
-        };
-        let scope = self.scope(options, when);
-        let swept = self.run(options, (&scope, keys), &mut attempt);
-        let Attempt {
-            planning,
-            is_skipped,
-            yields,
-            ..
-        } = attempt;
-        let planned = planning.into_planned();
-        key_ring.after_sets(self.directory.as_deref(), &self.swept.subnet);
-        self.key_ring = key_ring;
-        if swept.is_ok() && planned.as_ref().is_some_and(Result::is_ok) {
-            planner.swept(&self.swept.subnet);
-        }
-        self.planner = Some(planner);
-        let progress = swept?;
-        if let Some(observed) = &self.observed {
-            match (&yields, is_skipped) {
-                (Some(_), _) => observed.rest(),
-                (None, true) => observed.looked(),
-                (None, false) => observed.swept(&self.swept.subnet),
-            }
-        }
-        if let Some(standby) = yields {
-            return Err(self.yields(standby));
-        }
-        if is_skipped {
-            debug!(
-                smps = progress.counts.sent,
-                "nothing is new: not planned again"
-            );
-            self.is_quiet = true;
-            return Ok(None);
-        }
-        let Some(planned) = planned else {
-            return Err(SweepError::Stopped);
-        };
-        let planned = planned?;
-        let own = self.identity.now().info;
-        let of_keys = self.key_ring.findings(&self.swept.subnet);
-        self.said.tell(&own, &self.swept.subnet, &planned, of_keys);
-        self.follow_groups(&planned.compiled.parts);
-        self.sweeps
-            .find(self.said.standing() | self.groups.standing());
-        let found = planned.provenance();
-        let is_new = self
-            .found
-            .replace(found.clone())
-            .is_none_or(|last| last != found);
-        // Of what nobody ordered only where something came of it: a line each 10 s would bury the others.
-        let has_written = progress.counts.sets > 0;
-        if is_new || has_written || when == When::Always {
-            tell_end(&progress, &planned, begun.elapsed());
-        }
-        self.is_quiet = !self.is_undone(&planned);
-        self.again_in = self.pause_after(progress.failed);
-        if when == When::Changed && !is_new && !has_written {
-            return Ok(None);
-        }
-        Ok(Some(self.in_force(planned, before, stamp)?))
-    }
-
-    /// When the next sweep is to begin, where this one has left something undone that soon may be done.
-    pub(in crate::server) const fn again_in(&self) -> Option<Duration> {
-        self.again_in
-    }
-
-    /// Only while each such sweep writes something: what is mute from then on gets no Sets, and waits for the light sweeps.
-    /// Where Sets stayed without an answer: their devices are asked again soon, and later each time.
-    fn pause_after(&self, failed: u64) -> Option<Duration> {
-        // Refused ones have a pace of their own: `Memory`.
-        let is_silent = self.swept.subnet.nodes().iter().any(|node| node.is_mute);
-        (failed > 0 && is_silent).then(|| (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE))
-    }
-
-    /// How much is to be read. What devices told is taken, whether it is followed or all is read anyway.
-    ///
-    /// | | |
-    /// |---|---|
-    /// | an order, changed files, `force_heavy_sweep` | whole |
-    /// | this SM is not the master yet, or was not a moment ago | whole: what it knows is of another time |
-    /// | all switches were asked less than `sweep_interval` ago, and devices told something | told |
-    /// | else | light, with what devices told |
-    ///
-    /// After a sweep that was given up while it looked all is found anew, whatever is said here.
-    fn scope(&mut self, options: &ManagerOptions, when: When) -> Scope {
-        let told = self.traps.take();
-        let is_master = self.identity.now().info.state == SmState::Master;
-        let is_whole = when == When::Always || options.sweeps.force_heavy || !is_master;
-        let interval = Duration::from_secs(options.sweeps.interval.into());
-        // Traps all day must not keep out what nobody tells.
-        let is_late = self.looked.is_none_or(|at| at.elapsed() >= interval);
-        if is_whole || is_late || told.is_empty() {
-            self.looked = Some(Instant::now());
-        }
-        // A trap of a device that is not known yet is part of the light sweep that finds it.
-        match (is_whole, is_late || told.is_empty()) {
-            (true, _) => Scope::Whole,
-            (false, true) => Scope::Light(told),
-            (false, false) => Scope::Told(told),
-        }
-    }
-
-    /// Something of the plan, or of the groups' tables that follow it, is not held and has to be tried again.
-    fn is_undone(&self, planned: &Planned) -> bool {
-        self.swept.memory.has_refused()
-            || !planned.not_held(&self.swept.subnet).is_empty()
-            || !self.groups.standing().is_empty()
-            || self.key_ring.is_behind()
-            // It failed while tables of groups were written.
-            || self.port.is_none()
-    }
-
-    /// What answers: the plan where all of it is held, and of devices what they acknowledged.
-    fn in_force(
-        &self,
-        planned: Planned,
-        before: Option<&FabricState>,
-        stamp: Stamp,
-    ) -> Result<Compiled, PlanError> {
-        let after = &self.swept.subnet;
-        let mut compiled = match planned.not_held(after).is_empty() {
-            true => planned.compiled,
-            false => planned.held(after, before, stamp)?,
-        };
-        compiled.parts.devices = Some(Arc::new(sm_plan::held_records(after)));
-        self.multicast.set(sm_plan::held_multicast(after));
-        compiled.parts.multicast = Some(Arc::clone(&self.multicast));
-        Ok(compiled)
-    }
-
-    /// The planner with the inputs of now: what it remembers stays. Errors: options that cannot be read.
-    fn planner(
-        &mut self,
-        inputs: &Inputs,
-        manager: &ManagerOptions,
-    ) -> Result<Planner, SweepError> {
-        let remembered = match self.planner.take() {
-            Some(planner) => return Ok(planner.with_inputs(inputs.clone(), manager.clone())),
-            None => {
-                let options = pipeline::options(inputs)?;
-                // Numbers from 1 on: what was remembered counts no more than what ports have. And who has stood by takes LIDs
-                // as the master before has left them.
-                let is_old = self.has_stood_by && !manager.honor_guid2lid_file;
-                let directory = self.directory.as_ref();
-                let directory = directory.filter(|_| !options.reassign_lids && !is_old);
-                let path = directory.map(|directory| directory.join(lids::FILE));
-                lids::read(path.as_deref(), options.lmc.unwrap_or_default())
-            }
-        };
-        let planner = Planner::new(inputs.clone(), manager.clone(), remembered);
-        Ok(planner.with_restored_clients(self.groups.are_restored()))
-    }
-}
-
-/// After a sweep of which Sets were not answered. A device that reboots needs seconds, one that lost a few SMPs nothing.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// It doubles up to this.
-const LONGEST_PAUSE: Duration = Duration::from_secs(4);
-
-/// As OpenSM's log has it.
-fn tell_end(progress: &Progress, planned: &Planned, took: Duration) {
-    let Progress { nodes, failed, .. } = *progress;
-    let (smps, sets, ms) = (progress.counts.sent, progress.counts.sets, took.as_millis());
-    // Of changed routes, where they could not all change at once.
-    let stages = Some(planned.transition.stages.len()).filter(|stages| *stages > 0);
-    match failed {
-        0 => info!(nodes, smps, sets, stages, ms, "SUBNET UP"),
-        _ => warn!(
-            nodes,
-            smps,
-            sets,
-            stages,
-            failed,
-            ms,
-            "Errors during initialization: what failed is tried again"
-        ),
+    /// All that a person should know now.
+    fn standing(&self) -> BTreeSet<String> {
+        let mut all = self.said.standing() | self.groups.standing();
+        all.extend(self.identity.refused());
+        all.extend(self.unfit.as_ref().map(Unfit::words));
+        all
     }
 }

@@ -83,7 +83,7 @@ impl Rig {
         };
         let simulator = Simulator::new(&fabric, Timing::NONE);
         let (stop, groups, traps) = Default::default();
-        let manager = Manager::of(&config, (&stop, &groups, &traps), None).unwrap();
+        let manager = Manager::of(&config, (&stop, &groups, &traps), Arc::default(), None).unwrap();
         Self {
             manager,
             config,

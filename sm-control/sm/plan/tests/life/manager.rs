@@ -16,9 +16,10 @@ use sa_fabric::options::ManagerOptions;
 use sa_sm::discovery::Options;
 use sa_sm::executor::Limits;
 use sa_sm::lids::Remembered;
+use sa_sm::mastership::{self, Action, Event, Other};
 use sa_sm::model::Subnet;
 use sa_sm::plan::Plan;
-use sa_sm::sm_info::{SmInfo, SmState, stands_before};
+use sa_sm::sm_info::{SmInfo, SmState};
 use sa_sm::sweep::{Sweep, Swept};
 use sa_sm::writing::{Transition, Wanted};
 use sa_wire::Guid;
@@ -236,8 +237,13 @@ struct Judged<'a> {
 
 impl Plan for Judged<'_> {
     fn wanted(&mut self, found: &Subnet) -> Option<Arc<Wanted>> {
-        let others = found.managers().map(|(at, info)| (at, *info));
-        self.yields = stands_before(&self.own, others).is_some();
+        let others = found.managers().map(|(_, info)| Other {
+            info: *info,
+            can_manage: true,
+        });
+        let others: Vec<Other> = others.collect();
+        let (_, action) = mastership::step(&self.own, Event::Found(&others));
+        self.yields = action != Action::Manage;
         self.is_skipped = !self.yields && self.may_skip && found.is_as_left();
         if self.yields || self.is_skipped {
             return None;

@@ -1,0 +1,60 @@
+//! How much a sweep reads, and when the next one is.
+
+use std::time::{Duration, Instant};
+
+use sa_fabric::options::ManagerOptions;
+use sa_sm::discovery::Scope;
+use sa_sm::sm_info::SmState;
+use sa_source::When;
+
+use super::Manager;
+
+impl Manager {
+    /// When the next sweep is to begin, where this one has left something undone that soon may be done.
+    pub(in crate::server) const fn again_in(&self) -> Option<Duration> {
+        self.again_in
+    }
+
+    /// Only while each such sweep writes something: what is mute from then on gets no Sets, and waits for the light sweeps.
+    /// Where Sets stayed without an answer: their devices are asked again soon, and later each time.
+    pub(super) fn pause_after(&self, failed: u64) -> Option<Duration> {
+        // Refused ones have a pace of their own: `Memory`.
+        let is_silent = self.swept.subnet.nodes().iter().any(|node| node.is_mute);
+        (failed > 0 && is_silent).then(|| (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE))
+    }
+
+    /// How much is to be read. What devices told is taken, whether it is followed or all is read anyway.
+    ///
+    /// | | |
+    /// |---|---|
+    /// | an order, changed files, `force_heavy_sweep` | whole |
+    /// | this SM is not the master yet, or was not a moment ago | whole: what it knows is of another time |
+    /// | all switches were asked less than `sweep_interval` ago, and devices told something | told |
+    /// | else | light, with what devices told |
+    ///
+    /// After a sweep that was given up while it looked all is found anew, whatever is said here.
+    pub(super) fn scope(&mut self, options: &ManagerOptions, when: When) -> Scope {
+        let told = self.traps.take();
+        let is_master = self.identity.state() == SmState::Master;
+        // None was found where this SM has not managed it yet, or another has since.
+        let is_known = is_master && self.found.is_some();
+        let is_whole = when == When::Always || options.sweeps.force_heavy || !is_known;
+        let interval = Duration::from_secs(options.sweeps.interval.into());
+        // Traps all day must not keep out what nobody tells.
+        let is_late = self.looked.is_none_or(|at| at.elapsed() >= interval);
+        if is_whole || is_late || told.is_empty() {
+            self.looked = Some(Instant::now());
+        }
+        // A trap of a device that is not known yet is part of the light sweep that finds it.
+        match (is_whole, is_late || told.is_empty()) {
+            (true, _) => Scope::Whole,
+            (false, true) => Scope::Light(told),
+            (false, false) => Scope::Told(told),
+        }
+    }
+}
+
+/// After a sweep of which Sets were not answered. A device that reboots needs seconds, one that lost a few SMPs nothing.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// It doubles up to this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);

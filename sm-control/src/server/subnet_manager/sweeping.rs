@@ -1,0 +1,243 @@
+//! One sweep: whether it may look, the attempt, and what came of it.
+//!
+//! ```text
+//!  may_look ──> attempted: find ─> plan ─> write ──> groups, findings, the log ──> in_force
+//! ```
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
+use sa_compiler::state::FabricState;
+use sa_fabric::options::ManagerOptions;
+use sa_sm::mastership::Action;
+use sa_sm::sweep::Progress;
+use sa_source::When;
+use sm_plan::{PlanError, Planned, Planner, Planning};
+use tracing::{debug, info, warn};
+
+use super::attempt::Attempt;
+use super::others::Others;
+use super::standby::Standby;
+use super::{Manager, SweepError, lids};
+
+impl Manager {
+    /// Finds, plans and writes, and gives what is held afterwards. None where `when` asks for changes alone, nothing was written
+    /// and what was found is as before. Errors: [`SweepError`].
+    pub(super) fn swept(
+        &mut self,
+        inputs: &Inputs,
+        options: &ManagerOptions,
+        when: When,
+        before: Option<&FabricState>,
+        stamp: Stamp,
+    ) -> Result<Option<Compiled>, SweepError> {
+        self.may_look(inputs, options)?;
+        let begun = Instant::now();
+        let attempted = self.attempted(inputs, options, when, before, stamp)?;
+        let Some((planned, progress)) = attempted else {
+            return Ok(None);
+        };
+        let own = self.identity.now().info;
+        let of_keys = self.key_ring.findings(&self.swept.subnet);
+        self.said.tell(&own, &self.swept.subnet, &planned, of_keys);
+        self.follow_groups(&planned.compiled.parts);
+        let found = planned.provenance();
+        let last = self.found.replace(found.clone());
+        let is_new = last.is_none_or(|last| last != found);
+        // Of what nobody ordered only where something came of it: a line each 10 s would bury the others.
+        let has_written = progress.counts.sets > 0;
+        if is_new || has_written || when == When::Always {
+            tell_end(&progress, &planned, begun.elapsed());
+        }
+        self.is_quiet = !self.is_undone(&planned);
+        self.again_in = self.pause_after(progress.failed);
+        if when == When::Changed && !is_new && !has_written {
+            return Ok(None);
+        }
+        Ok(Some(self.in_force(planned, before, stamp)?))
+    }
+
+    /// What options change at once, and whether this SM is to look at the subnet at all. Errors: it waits for another one.
+    fn may_look(&mut self, inputs: &Inputs, options: &ManagerOptions) -> Result<(), SweepError> {
+        let sm_key = pipeline::options(inputs)?.sm_key;
+        // Before anything else: priority and key count for who asks now.
+        let is_other = self.identity.follow(sm_key, options);
+        self.traps.follow(options.sweeps.on_trap);
+        if options.mastership.inactive && !self.has_begun {
+            self.listen()?;
+            self.identity.rests();
+        }
+        self.has_begun = true;
+        self.stand_by(options, is_other)
+    }
+
+    /// The sweep itself. None where nothing is new, so that nothing was planned. Errors: [`SweepError`].
+    fn attempted(
+        &mut self,
+        inputs: &Inputs,
+        options: &ManagerOptions,
+        when: When,
+        before: Option<&FabricState>,
+        stamp: Stamp,
+    ) -> Result<Option<(Planned, Progress)>, SweepError> {
+        let planner = self.planner(inputs, options)?;
+        let planner = planner.with_groups(self.groups.members());
+        let mut planner = planner.with_aliases(self.groups.aliases());
+        // Who orders a sweep has mended something, most likely.
+        if when == When::Always {
+            self.swept.memory.try_again();
+        }
+        // `Changed` is asked for where no file is other than at the last sweep, so with the same inputs what is found decides.
+        let may_skip = core::mem::take(&mut self.is_quiet) && when == When::Changed;
+        let mut key_ring = core::mem::take(&mut self.key_ring);
+        let keys = key_ring.follow(self.directory.as_deref(), options);
+        self.unfit.take_if(|unfit| !unfit.stands());
+        let mut attempt = Attempt {
+            planning: Planning::new(&mut planner, before, stamp),
+            identity: Arc::clone(&self.identity),
+            directory: self.directory.clone(),
+            key_ring: &mut key_ring,
+            ignores_others: options.mastership.ignore_other_sm,
+            unfit: self.unfit.as_ref().map(|unfit| unfit.guid),
+            may_skip,
+            is_skipped: false,
+            others: Others::default(),
+            action: Action::Nothing,
+        };
+        let scope = self.scope(options, when);
+        let swept = self.run(options, (&scope, keys), &mut attempt);
+        let Attempt {
+            planning,
+            is_skipped,
+            others,
+            action,
+            ..
+        } = attempt;
+        let planned = planning.into_planned();
+        key_ring.after_sets(self.directory.as_deref(), &self.swept.subnet);
+        self.key_ring = key_ring;
+        if swept.is_ok() && planned.as_ref().is_some_and(Result::is_ok) {
+            planner.swept(&self.swept.subnet);
+        }
+        self.planner = Some(planner);
+        let progress = swept?;
+        self.tell_observers(action, is_skipped);
+        if let Some(error) = self.leaves(action, &others, options) {
+            return Err(error);
+        }
+        if is_skipped {
+            debug!(
+                smps = progress.counts.sent,
+                "nothing is new: not planned again"
+            );
+            self.is_quiet = true;
+            return Ok(None);
+        }
+        let planned = planned.ok_or(SweepError::Stopped)??;
+        Ok(Some((planned, progress)))
+    }
+
+    /// Who looks after links is told what was found, or that this SM has no say in them.
+    fn tell_observers(&self, action: Action, is_skipped: bool) {
+        let Some(observed) = &self.observed else {
+            return;
+        };
+        match (action, is_skipped) {
+            (Action::Manage, true) => observed.looked(),
+            (Action::Manage, false) => observed.swept(&self.swept.subnet),
+            _ => observed.rest(),
+        }
+    }
+
+    /// Why this SM does not manage what it has found; none where it does.
+    fn leaves(
+        &mut self,
+        action: Action,
+        others: &Others,
+        options: &ManagerOptions,
+    ) -> Option<SweepError> {
+        match action {
+            Action::Manage => None,
+            Action::HandOver(place) => Some(self.hand_over(place, others, options)),
+            Action::StandBy(place) | Action::Wait(place) => {
+                let state = self.identity.state();
+                let other = others.get(place)?;
+                Some(self.yields(Standby::before(other, state, options)))
+            }
+            // It was told to do nothing while it looked.
+            Action::Nothing | Action::Discover | Action::Remind => Some(SweepError::NotActive),
+        }
+    }
+
+    /// Something of the plan, or of the groups' tables that follow it, is not held and has to be tried again.
+    fn is_undone(&self, planned: &Planned) -> bool {
+        self.swept.memory.has_refused()
+            || !planned.not_held(&self.swept.subnet).is_empty()
+            || !self.groups.standing().is_empty()
+            || self.key_ring.is_behind()
+            // It failed while tables of groups were written.
+            || self.port.is_none()
+    }
+
+    /// What answers: the plan where all of it is held, and of devices what they acknowledged.
+    fn in_force(
+        &self,
+        planned: Planned,
+        before: Option<&FabricState>,
+        stamp: Stamp,
+    ) -> Result<Compiled, PlanError> {
+        let after = &self.swept.subnet;
+        let mut compiled = match planned.not_held(after).is_empty() {
+            true => planned.compiled,
+            false => planned.held(after, before, stamp)?,
+        };
+        compiled.parts.devices = Some(Arc::new(sm_plan::held_records(after)));
+        self.multicast.set(sm_plan::held_multicast(after));
+        compiled.parts.multicast = Some(Arc::clone(&self.multicast));
+        Ok(compiled)
+    }
+
+    /// The planner with the inputs of now: what it remembers stays. Errors: options that cannot be read.
+    fn planner(
+        &mut self,
+        inputs: &Inputs,
+        manager: &ManagerOptions,
+    ) -> Result<Planner, SweepError> {
+        let remembered = match self.planner.take() {
+            Some(planner) => return Ok(planner.with_inputs(inputs.clone(), manager.clone())),
+            None => {
+                let options = pipeline::options(inputs)?;
+                // Numbers from 1 on: what was remembered counts no more than what ports have. And who has stood by takes LIDs
+                // as the master before has left them.
+                let is_old = self.has_stood_by && !manager.honor_guid2lid_file;
+                let directory = self.directory.as_ref();
+                let directory = directory.filter(|_| !options.reassign_lids && !is_old);
+                let path = directory.map(|directory| directory.join(lids::FILE));
+                lids::read(path.as_deref(), options.lmc.unwrap_or_default())
+            }
+        };
+        let planner = Planner::new(inputs.clone(), manager.clone(), remembered);
+        Ok(planner.with_restored_clients(self.groups.are_restored()))
+    }
+}
+
+/// As OpenSM's log has it.
+fn tell_end(progress: &Progress, planned: &Planned, took: Duration) {
+    let Progress { nodes, failed, .. } = *progress;
+    let (smps, sets, ms) = (progress.counts.sent, progress.counts.sets, took.as_millis());
+    // Of changed routes, where they could not all change at once.
+    let stages = Some(planned.transition.stages.len()).filter(|stages| *stages > 0);
+    match failed {
+        0 => info!(nodes, smps, sets, stages, ms, "SUBNET UP"),
+        _ => warn!(
+            nodes,
+            smps,
+            sets,
+            stages,
+            failed,
+            ms,
+            "Errors during initialization: what failed is tried again"
+        ),
+    }
+}
