@@ -33,6 +33,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod drained;
 pub mod export;
 pub mod heard_sls;
 pub mod lint;

@@ -35,6 +35,7 @@ use sa_snapshot::model::RateCaps;
 use sa_text::Remark;
 use sa_wire::Guid;
 
+use crate::drained::Drained;
 use crate::heard_sls::HeardSls;
 use crate::off_subnet::OffSubnet;
 
@@ -62,6 +63,8 @@ pub struct Sources {
     pub from_sa: Option<Arc<SaFabric>>,
     /// SLs that it was heard to give to pairs of ports.
     pub heard_sls: Option<Arc<HeardSls>>,
+    /// What routes are to leave.
+    pub drained: Drained,
     /// One line per input: role, name, digest. Stands in the snapshot.
     pub provenance: Vec<String>,
     /// What an operator should know, in the order of reading.
@@ -127,7 +130,7 @@ pub struct FabricState {
     pub subnet: Subnet,
     /// Options of the SM.
     pub options: OpenSmOptions,
-    /// What routing saw. Indices of switches and end ports are the subnet's.
+    /// What routing saw: without the cables that it was to leave. Indices of switches and end ports are the subnet's.
     pub topology: Topology,
     /// What it made: forwarding tables, SL2VL tables, the engine's facts.
     pub routes: Routes,

@@ -89,6 +89,8 @@ pub struct Sweep<P> {
     before: Swept,
     /// Something was answered since it was last looked for what comes next.
     has_news: bool,
+    /// It ends where writing would begin.
+    is_dry: bool,
 }
 
 #[derive(Debug)]
@@ -129,6 +131,7 @@ impl Sweep<NoPlan> {
             options: discovery::Options::default(),
             before: Swept::default(),
             has_news: false,
+            is_dry: false,
         }
     }
 }
@@ -214,6 +217,16 @@ impl<P: Plan> Sweep<P> {
             options,
             before,
             has_news: false,
+            is_dry: false,
+        }
+    }
+
+    /// The same, but that nothing is written: what is wanted and not known is read, and then it is over.
+    #[must_use]
+    pub fn dry(self) -> Self {
+        Self {
+            is_dry: true,
+            ..self
         }
     }
 
@@ -415,6 +428,9 @@ impl<P: Plan> Sweep<P> {
     /// From reading to writing. From here on the model has what each node holds, as far as it tells.
     fn write(&mut self, (reading, mut subnet, wanted): (Reading, Subnet, Arc<Wanted>)) -> Phase {
         reading.finish(&mut subnet);
+        if self.is_dry {
+            return Phase::Refused(Box::new(subnet));
+        }
         let memory = core::mem::take(&mut self.before.memory);
         let transition = self.plan.take().map(|mut plan| plan.transition(&subnet));
         let writing = Writing::new(&subnet, wanted, transition.unwrap_or_default(), memory);

@@ -11,6 +11,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sa_compiler::drained::Drained;
 use sa_compiler::pipeline::{Inputs, torus_conf_beside};
 use sa_fabric::intake::Intake;
 use sa_wire::Lmc;
@@ -50,6 +51,7 @@ impl Config {
             mtu: None,
             vl_cap: None,
             failed: Vec::new(),
+            drained: Drained::default(),
             allow_lost_pairs: routing.allow_lost_pairs,
             strict: routing.strict,
         }

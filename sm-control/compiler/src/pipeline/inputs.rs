@@ -17,6 +17,7 @@ use sa_fabric::sa_records::SaFabric;
 use sa_wire::{DataVls, Lmc, Mtu};
 use serde::Deserialize;
 
+use crate::drained::Drained;
 use crate::heard_sls::HeardSls;
 
 /// Paths and options; every verb that takes a fabric, and the daemon, ends up with one of these.
@@ -81,6 +82,8 @@ pub struct Inputs {
     pub vl_cap: Option<DataVls>,
     /// Parts to be taken as failed: SWITCH or SWITCH:PORT. LIDs stay.
     pub failed: Vec<String>,
+    /// Parts that routes are to leave, though they are there.
+    pub drained: Drained,
     /// Publish although wired pairs have no path. Credit loops are never allowed.
     pub allow_lost_pairs: bool,
     /// Refuse loops that packets between hosts do not close, too: those that need packets from or to

@@ -88,7 +88,8 @@ pub fn route_after(
     before: Option<&FabricState>,
     spent: &mut Duration,
 ) -> Result<FabricState, PipelineError> {
-    let topology = sources.subnet.topology(&sources.options);
+    let mut topology = sources.subnet.topology(&sources.options);
+    sources.drained.take_from(&mut topology);
     let start = Instant::now();
     let Programmed { routed, notes } = programmed::route(&sources, &topology, before);
     let routed = match sources.apply_setup {

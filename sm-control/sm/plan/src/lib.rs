@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod aliases;
+mod changes;
 mod clients;
 mod groups;
 mod places;
@@ -46,10 +47,11 @@ use sa_wire::{Guid, Lid, Pkey};
 use thiserror::Error;
 
 use self::clients::Clients;
-use self::routes::StandIn;
+use self::routes::{Routed, StandIn};
 use self::wanted::Plan;
 
 pub use self::aliases::{AliasTables, alias_tables};
+pub use self::changes::{MOST_SLS, PairChanges};
 pub use self::groups::{Memberships, Multicast};
 pub use self::planning::Planning;
 pub use self::records::{held as held_records, held_multicast};
@@ -115,10 +117,15 @@ pub enum PlanFinding {
     },
     /// The new routes close a credit loop with packets that have the SLs of the old ones.
     OldSls,
+    /// Routes lead over what is drained, as there are none without it.
+    DrainsSetAside {
+        /// Why not.
+        why: String,
+    },
 }
 
-/// Makes plans, and remembers what has to stay from one to the next.
-#[derive(Debug)]
+/// Makes plans, and remembers what has to stay from one to the next. A copy makes plans that nobody carries out.
+#[derive(Debug, Clone)]
 pub struct Planner {
     inputs: Inputs,
     manager: ManagerOptions,
@@ -242,7 +249,12 @@ impl Planner {
             swept: Some(Arc::new(swept)),
             ..self.inputs.clone()
         };
-        let (compiled, stand_in) = routes::compile(&inputs, self.stand_in, stamp, before)?;
+        let routed = routes::compile(&inputs, self.stand_in, stamp, before)?;
+        let Routed {
+            compiled,
+            stand_in,
+            set_aside,
+        } = routed;
         // Copies, as a plan that fails further down must leave them alone.
         let mut places = self.places.clone();
         plan.route(&compiled.parts);
@@ -264,6 +276,7 @@ impl Planner {
         let other_engine = stand_in.map(StandIn::finding);
         let (wanted, mut findings) = plan.finish();
         findings.extend(no_room);
+        findings.extend(set_aside.map(|why| PlanFinding::DrainsSetAside { why }));
         (self.remembered, self.places) = (remembered, places);
         // Kept also while an operator names an engine: without the name the subnet is as before.
         self.stand_in = stand_in.or(self.stand_in);
@@ -326,6 +339,10 @@ impl fmt::Display for PlanFinding {
             ),
             Self::OldSls => f.write_str(
                 "SLs of paths change, and packets with old ones could close a credit loop on the new routes; let clients ask for paths again",
+            ),
+            Self::DrainsSetAside { why } => write!(
+                f,
+                "what is drained carries traffic, as there are no routes without it: {why}"
             ),
         }
     }

@@ -19,6 +19,7 @@
 //! The stand-in stays, also when a repair would let minhop route again: to change engines is to write every table of the subnet.
 
 use routing::EngineKind;
+use sa_compiler::drained::Drained;
 use sa_compiler::pipeline::{self, Compiled, Inputs, PipelineError, Stamp};
 use sa_compiler::state::FabricState;
 
@@ -41,9 +42,62 @@ impl StandIn {
     }
 }
 
+/// What may be published.
+pub(crate) struct Routed {
+    /// Routes, their proof, and the snapshot.
+    pub(crate) compiled: Compiled,
+    /// Who stood in for the engine.
+    pub(crate) stand_in: Option<StandIn>,
+    /// Why routes do not leave what is drained.
+    pub(crate) set_aside: Option<String>,
+}
+
+/// Routes that leave what is drained; where there are none, routes that do not: a drain must cost nobody a path, whatever else fails
+/// while it stands. Errors: the compiler's, or the proof's word.
+pub(crate) fn compile(
+    inputs: &Inputs,
+    before: Option<StandIn>,
+    stamp: Stamp,
+    state: Option<&FabricState>,
+) -> Result<Routed, PipelineError> {
+    let why = match by_engine(inputs, before, stamp, state) {
+        Ok((compiled, stand_in)) => match &compiled.parts.refusal {
+            Some(refusal) if !inputs.drained.is_empty() => refusal.words.clone(),
+            _ => {
+                return Ok(Routed {
+                    compiled,
+                    stand_in,
+                    set_aside: None,
+                });
+            }
+        },
+        Err(error) if inputs.drained.is_empty() || !is_of_routes(&error) => return Err(error),
+        Err(error) => error.to_string(),
+    };
+    let inputs = Inputs {
+        drained: Drained::default(),
+        ..inputs.clone()
+    };
+    let (compiled, stand_in) = by_engine(&inputs, before, stamp, state)?;
+    Ok(Routed {
+        compiled,
+        stand_in,
+        set_aside: Some(why),
+    })
+}
+
+/// Other routes may be none of it.
+const fn is_of_routes(error: &PipelineError) -> bool {
+    use PipelineError::{CreditLoop, LostPairs, Refused, StrictLoop};
+    matches!(
+        error,
+        Refused(_) | CreditLoop { .. } | StrictLoop { .. } | LostPairs(_)
+    )
+}
+
 /// What may be published, and who stood in for the engine. `before` stood in at the last plan: then nobody else is tried.
 /// Errors: the compiler's, or the proof's word.
-pub(crate) fn compile(
+fn by_engine(
     inputs: &Inputs,
     before: Option<StandIn>,
     stamp: Stamp,

@@ -41,6 +41,7 @@ mod fresh;
 mod gate;
 mod links;
 mod order;
+mod rehearsal;
 mod routes;
 mod set;
 mod turns;
@@ -61,6 +62,7 @@ use crate::executor::{Outcome, Request};
 use crate::model::attributes::{Data, port_info, port_info_data, switch_info, switch_info_data};
 use crate::model::{Finding, Node, Place, PortState, Subnet};
 
+pub use self::rehearsal::Rehearsal;
 pub use self::set::{Memory, Set};
 pub use self::wanted::{Stage, Transition, Wanted};
 

@@ -71,6 +71,11 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
         routers: off_subnet::routers(&subnet),
     };
     let aliases = aliases::read(&mut reader, inputs, &subnet)?;
+    if !inputs.drained.is_empty() {
+        reader
+            .provenance
+            .push(format!("drained {}", inputs.drained));
+    }
     Ok(Sources {
         subnet,
         options,
@@ -82,6 +87,7 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
         apply_setup: inputs.apply_setup,
         from_sa: inputs.from_sa.clone(),
         heard_sls: inputs.heard_sls.clone(),
+        drained: inputs.drained.clone(),
         provenance: reader.provenance,
         warnings: reader.remarks,
     })

@@ -1,0 +1,215 @@
+//! Parts that routes are to leave while they are still there, so that they may be pulled.
+//!
+//! ```text
+//!  S drained:   A ── S ── B        A ── S    B       one cable of S stays: S and its hosts are reached over it,
+//!               └── T ───┘    ─>   └── T ────┘       and nothing passes through
+//! ```
+//!
+//! Cables are taken away from what engines see, in such an order that each is kept that something cannot do without:
+//!
+//! | cable | kept where |
+//! |---|---|
+//! | of nothing drained | always |
+//! | of a drained switch | without it something could not be reached; those beside it to the same switch as well |
+//! | drained itself | without it something could not be reached |
+//!
+//! So a drain never cuts a path, whatever fails while it stands: what only a drained part can carry goes over it. A switch with one
+//! neighbour is on nobody's way, by whichever engine. How many pairs have no other way says [`Drained::cost`].
+//!
+//! Parts go by GUIDs, and may be away: a switch that comes back is drained still.
+
+use core::fmt;
+use std::collections::{BTreeMap, BTreeSet};
+
+use routing::{Peer, SwitchIx, Topology};
+use sa_wire::Guid;
+
+/// Switches, and cables by one of their ends.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Drained {
+    /// Node GUIDs.
+    pub switches: BTreeSet<Guid>,
+    /// Node GUID of a switch, and its port.
+    pub ports: BTreeSet<(Guid, u8)>,
+}
+
+/// What pulling all of it would cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Hosts on drained switches, or behind drained cables.
+    pub hosts: u64,
+    /// Ordered pairs of hosts that nothing else joins: those of these hosts among them.
+    pub pairs: u64,
+}
+
+/// A cable between two switches, by its ends.
+type Cable = [(SwitchIx, u8); 2];
+
+impl Drained {
+    /// Nothing is.
+    pub fn is_empty(&self) -> bool {
+        self.switches.is_empty() && self.ports.is_empty()
+    }
+
+    /// Takes away what routes are to leave. Shape: indices stay. Cost: once over all cables.
+    pub fn take_from(&self, topology: &mut Topology) {
+        if self.is_empty() {
+            return;
+        }
+        let mut order: Vec<(Rank, Cable)> = cables(topology)
+            .map(|cable| (self.rank(topology, cable), cable))
+            .collect();
+        order.sort_unstable();
+        let mut joined = Joined::new(topology.switches.len());
+        let mut beside = BTreeSet::new();
+        let mut gone = Vec::new();
+        for (rank, cable) in order {
+            let [(one, _), (other, _)] = cable;
+            let is_needed = joined.join(one, other);
+            match rank {
+                Rank::Free => {}
+                Rank::OfOne | Rank::OfBoth if is_needed => {
+                    beside.insert((one, other));
+                }
+                Rank::OfOne | Rank::OfBoth if beside.contains(&(one, other)) => {}
+                Rank::Drained if is_needed => {}
+                _ => gone.push(cable),
+            }
+        }
+        for (switch, port) in gone.into_iter().flatten() {
+            unplug(topology, switch, port);
+        }
+    }
+
+    /// What there is no other way for, in a topology with all of its cables.
+    pub fn cost(&self, topology: &Topology) -> Cost {
+        let (mut all, mut rest) = (
+            Joined::new(topology.switches.len()),
+            Joined::new(topology.switches.len()),
+        );
+        for cable in cables(topology) {
+            let [(one, _), (other, _)] = cable;
+            all.join(one, other);
+            if self.rank(topology, cable) == Rank::Free {
+                rest.join(one, other);
+            }
+        }
+        let hosts = topology.switch_ixs().map(|switch| {
+            let guid = topology.switch(switch).guid;
+            let is_drained =
+                |port| self.switches.contains(&guid) || self.ports.contains(&(guid, port));
+            let ports = topology.hosts(switch).map(|(port, _)| port);
+            let (gone, stay): (Vec<u8>, Vec<u8>) = ports.partition(|port| is_drained(*port));
+            (switch, gone.len() as u64, stay.len() as u64)
+        });
+        let hosts: Vec<_> = hosts.collect();
+        let with_all = pairs(
+            hosts
+                .iter()
+                .map(|(at, gone, stay)| (all.root(*at), gone + stay)),
+        );
+        let with_rest = pairs(hosts.iter().map(|(at, _, stay)| (rest.root(*at), *stay)));
+        Cost {
+            hosts: hosts.iter().map(|(_, gone, _)| gone).sum(),
+            pairs: with_all.saturating_sub(with_rest),
+        }
+    }
+
+    fn rank(&self, topology: &Topology, cable: Cable) -> Rank {
+        let ends = cable.map(|(switch, port)| (topology.switch(switch).guid, port));
+        if ends.iter().any(|end| self.ports.contains(end)) {
+            return Rank::Drained;
+        }
+        let of = ends.iter().filter(|(guid, _)| self.switches.contains(guid));
+        match of.count() {
+            0 => Rank::Free,
+            1 => Rank::OfOne,
+            _ => Rank::OfBoth,
+        }
+    }
+}
+
+/// Which cables are kept before others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Free,
+    /// One end is a drained switch's.
+    OfOne,
+    OfBoth,
+    Drained,
+}
+
+/// Every cable between switches once.
+fn cables(topology: &Topology) -> impl Iterator<Item = Cable> + '_ {
+    topology.switch_ixs().flat_map(move |switch| {
+        let ports = (0..=u8::MAX).zip(&topology.switch(switch).ports);
+        ports.filter_map(move |(port, facts)| match facts.peer {
+            Peer::Switch {
+                switch: far,
+                port: far_port,
+            } if (switch, port) < (far, far_port) => Some([(switch, port), (far, far_port)]),
+            _ => None,
+        })
+    })
+}
+
+fn unplug(topology: &mut Topology, switch: SwitchIx, port: u8) {
+    let switch = topology.switches.get_mut(switch.index());
+    if let Some(facts) = switch.and_then(|switch| switch.ports.get_mut(usize::from(port))) {
+        facts.peer = Peer::Nothing;
+    }
+}
+
+/// Ordered pairs within each part.
+fn pairs(hosts: impl Iterator<Item = (u32, u64)>) -> u64 {
+    let mut parts: BTreeMap<u32, u64> = BTreeMap::new();
+    for (part, hosts) in hosts {
+        *parts.entry(part).or_default() += hosts;
+    }
+    parts
+        .values()
+        .map(|hosts| hosts * hosts.saturating_sub(1))
+        .sum()
+}
+
+/// Which switches are joined by the cables so far.
+struct Joined(Vec<u32>);
+
+impl Joined {
+    fn new(switches: usize) -> Self {
+        Self((0..).take(switches).collect())
+    }
+
+    /// False where they were already.
+    fn join(&mut self, one: SwitchIx, other: SwitchIx) -> bool {
+        let (one, other) = (self.root(one), self.root(other));
+        if let Some(parent) = self.0.get_mut(other as usize) {
+            *parent = one;
+        }
+        one != other
+    }
+
+    fn root(&mut self, switch: SwitchIx) -> u32 {
+        let mut at = switch.0;
+        while let Some(up) = self.0.get(at as usize).copied().filter(|up| *up != at) {
+            // Halves the way for the next one who asks.
+            let above = self.0.get(up as usize).copied().unwrap_or(up);
+            if let Some(parent) = self.0.get_mut(at as usize) {
+                *parent = above;
+            }
+            at = above;
+        }
+        at
+    }
+}
+
+/// As the provenance of a snapshot has it: `0x0000000000200010 0x0000000000200000:3`.
+impl fmt::Display for Drained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let switches = self.switches.iter().map(ToString::to_string);
+        let ports = self.ports.iter();
+        let ports = ports.map(|(switch, port)| format!("{switch}:{port}"));
+        let all: Vec<String> = switches.chain(ports).collect();
+        f.write_str(&all.join(" "))
+    }
+}
