@@ -131,6 +131,17 @@ enum Verb {
     Reload(control::Control),
     /// Have a running sapphired return to the snapshot before
     Rollback(control::Control),
+    /// Have routes leave a switch or a cable, so that it may be pulled
+    Drain(control::Drain),
+    /// Let routes take a drained part again
+    Undrain(control::Undrain),
+    /// Say what a change would write to the subnet, and write nothing
+    Plan(control::Plan),
+    /// Write what was planned, or nothing where it is not that any more
+    Apply(control::Apply),
+    /// Show which ports have which LIDs, and give those of ports that are gone back
+    #[command(subcommand)]
+    Lid(control::Lid),
     /// Load a running SA and measure how fast and how well it answers
     Load(load::Load),
     /// Print a script by which a shell completes verbs and options
@@ -184,6 +195,11 @@ fn run(verb: &Verb) -> Outcome {
         Verb::Status(verb) => control::status(verb),
         Verb::Reload(verb) => control::reload(verb),
         Verb::Rollback(verb) => control::rollback(verb),
+        Verb::Drain(verb) => control::drain(verb),
+        Verb::Undrain(verb) => control::undrain(verb),
+        Verb::Plan(verb) => control::plan(verb),
+        Verb::Apply(verb) => control::apply(verb),
+        Verb::Lid(verb) => control::lid(verb),
         Verb::Load(verb) => load::run(verb),
         Verb::Completions(verb) => manual::completions(verb),
         Verb::Man(verb) => manual::manual(verb),

@@ -151,6 +151,7 @@ impl Sweep<NoPlan> {
             options: discovery::Options::default(),
             before,
             has_news: false,
+            is_dry: false,
         }
     }
 }
@@ -428,11 +429,11 @@ impl<P: Plan> Sweep<P> {
     /// From reading to writing. From here on the model has what each node holds, as far as it tells.
     fn write(&mut self, (reading, mut subnet, wanted): (Reading, Subnet, Arc<Wanted>)) -> Phase {
         reading.finish(&mut subnet);
+        let transition = self.plan.take().map(|mut plan| plan.transition(&subnet));
         if self.is_dry {
             return Phase::Refused(Box::new(subnet));
         }
         let memory = core::mem::take(&mut self.before.memory);
-        let transition = self.plan.take().map(|mut plan| plan.transition(&subnet));
         let writing = Writing::new(&subnet, wanted, transition.unwrap_or_default(), memory);
         Phase::Writing(Box::new((writing, subnet)))
     }

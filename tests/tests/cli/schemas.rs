@@ -48,6 +48,9 @@ fn own_name(verb: &Verb) -> String {
     match name.as_str() {
         "status" | "reload" | "rollback" => format!("sapphired.{name}"),
         "fabric-health" => "sapphired.health".to_owned(),
+        "drain" | "undrain" | "plan" | "apply" | "lid-list" | "lid-forget" => {
+            format!("sapphired.{name}")
+        }
         "snapshot-info" | "snapshot-verify" => "sapphire.snapshot".to_owned(),
         "policy-explain" => "sapphire.explain".to_owned(),
         "query-pr" | "query-mpr" => "sapphire.query-path".to_owned(),
@@ -78,6 +81,10 @@ fn every_verb_with_json_prints_what_its_schema_says() -> Result<()> {
             // The daemon here is no Subnet Manager; one that is answers in `daemon health`.
             "fabric health" => names.contains("sapphire.refused/1"),
             "rollback" => names.contains("sapphire.refused/1"),
+            // No Subnet Manager is there; what one answers is judged in `daemon maintenance`.
+            "drain" | "undrain" | "plan" | "apply" | "lid list" | "lid forget" => {
+                names.contains("sapphire.refused/1")
+            }
             _ => names.contains(&own),
         };
         ensure!(is_there, "{name}: {names:?}");

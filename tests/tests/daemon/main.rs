@@ -8,6 +8,7 @@ mod handover;
 mod health;
 mod limits;
 mod local_service;
+mod maintenance;
 mod operate;
 mod other_sm;
 mod reload;

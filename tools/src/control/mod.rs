@@ -35,6 +35,8 @@
 //! ```
 
 pub(crate) mod health;
+mod maintenance;
+mod maintenance_show;
 mod show;
 
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -45,8 +47,11 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+pub(crate) use self::maintenance::{
+    Apply, Drain, Lid, Plan, Undrain, apply, drain, lid, plan, undrain,
+};
 use crate::failure::{Failure, Outcome};
 use crate::json::{self, Document};
 
@@ -56,23 +61,13 @@ pub(crate) struct Control {
     /// Control socket of the daemon: path of its `[control]` section
     #[arg(long, value_name = "PATH", default_value = DEFAULT)]
     control: PathBuf,
-    /// Wait so long for the answer. Units: seconds [default: 5; of reload and rollback 600, for as
+    /// Wait so long for the answer. Units: seconds [default: 5; of orders 600, for as
     /// long as the daemon shows every 5 seconds that it lives]
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: Option<u64>,
     /// Print one JSON line: the daemon's answer
     #[arg(long)]
     json: bool,
-}
-
-/// What a daemon is asked. Shape: a line.
-/// Written with its end of line, which is where the daemon stops reading.
-#[derive(Debug, Serialize)]
-struct Request<'a> {
-    verb: &'a str,
-    /// Of `health`: whose ports are to be told.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    node: Option<&'a str>,
 }
 
 /// A daemon's refusal for programs, with what is wrong as every verb has it.
@@ -87,6 +82,18 @@ struct Refused {
 
 impl Document for Refused {
     const SCHEMA: &'static str = "sapphire.refused/1";
+}
+
+/// A request without arguments. Shape: an object, which goes out as a line.
+pub(crate) fn bare(verb: &str) -> Value {
+    json!({ "verb": verb })
+}
+
+impl Control {
+    /// How long a question waits that is answered at once.
+    fn patience_of_a_question(&self) -> Duration {
+        self.timeout.map_or(ALIVE, Duration::from_secs)
+    }
 }
 
 /// Where the documentation has it.
@@ -106,31 +113,35 @@ const WORK: Duration = Duration::from_secs(600);
 
 /// Errors: nobody answers (exit 4); what answers refuses (exit 1).
 pub(crate) fn status(verb: &Control) -> Outcome {
-    let patience = verb.timeout.map_or(ALIVE, Duration::from_secs);
-    said(verb, ask(&verb.control, "status", patience)?, show::status)
+    let patience = verb.patience_of_a_question();
+    said(
+        verb,
+        ask(&verb.control, bare("status"), patience)?,
+        show::status,
+    )
 }
 
 /// Returns when the new snapshot is in service, or is found not to be served: the daemon then keeps
 /// the one before, and says why.
 pub(crate) fn reload(verb: &Control) -> Outcome {
-    said(verb, order(verb, "reload")?, show::reload)
+    said(verb, order(verb, bare("reload"))?, show::reload)
 }
 
 /// Automatic reloads wait afterwards, or the next one would undo it.
 pub(crate) fn rollback(verb: &Control) -> Outcome {
-    said(verb, order(verb, "rollback")?, show::rollback)
+    said(verb, order(verb, bare("rollback"))?, show::rollback)
 }
 
 /// Has something done that takes its time. Errors: nobody answers, before or while it is done.
 /// The order goes out once and is never repeated; only the question whether the daemon lives is.
-fn order(verb: &Control, word: &'static str) -> Outcome<Value> {
+fn order(verb: &Control, request: Value) -> Outcome<Value> {
     let patience = verb.timeout.map_or(WORK, Duration::from_secs);
     let end = Instant::now() + patience;
     // Within a short `--timeout` a question has no more time than the whole.
-    let is_alive = || ask(&verb.control, "status", ALIVE.min(patience)).map(drop);
+    let is_alive = || ask(&verb.control, bare("status"), ALIVE.min(patience)).map(drop);
     // Before anything is ordered: nobody there is told in five seconds, not in ten minutes.
     is_alive()?;
-    let answer = begin(&verb.control, word, patience);
+    let answer = begin(&verb.control, request, patience);
     loop {
         let left = end.saturating_duration_since(Instant::now());
         // Whichever is first: the answer, the next look, the end.
@@ -146,9 +157,11 @@ fn order(verb: &Control, word: &'static str) -> Outcome<Value> {
 /// A question with a node, answered at once. Errors: nobody answers.
 fn conversation(verb: &Control, word: &str, node: Option<&str>) -> Outcome<Value> {
     let patience = verb.timeout.map_or(ALIVE, Duration::from_secs);
-    let request = Request { verb: word, node };
-    let line = serde_json::to_string(&request).map_err(Failure::failed)?;
-    match send(&verb.control, line, patience).recv_timeout(patience) {
+    let mut request = bare(word);
+    if let (Some(node), Value::Object(fields)) = (node, &mut request) {
+        fields.insert("node".to_owned(), node.into());
+    }
+    match begin(&verb.control, request, patience).recv_timeout(patience) {
         Ok(line) => parsed(&verb.control, line),
         Err(_) => Err(too_slow(&verb.control, patience)),
     }
@@ -171,7 +184,10 @@ fn said(verb: &Control, answer: Value, text: fn(&Value) -> String) -> Outcome {
 fn failure_of(verb: &Control, answer: &Value) -> Outcome<Failure> {
     // What is not ours may say anything, or nothing.
     let error = answer.get("error").and_then(Value::as_str);
-    let failure = Failure::failed(error.unwrap_or("no reason given").to_owned());
+    let mut failure = Failure::failed(error.unwrap_or("no reason given").to_owned());
+    if answer.get("code").and_then(Value::as_str) == Some("refused") {
+        failure = Failure::refused(error.unwrap_or("no reason given").to_owned());
+    }
     if verb.json {
         let code = answer.get("code").and_then(Value::as_str);
         let code = code.map(str::to_owned);
@@ -182,8 +198,8 @@ fn failure_of(verb: &Control, answer: &Value) -> Outcome<Failure> {
 
 /// The answer of the daemon at `path`. Errors: there is none.
 /// Also for `sapphire doctor`. Never longer than `patience`, whatever the other side does.
-pub(crate) fn ask(path: &Path, verb: &'static str, patience: Duration) -> Outcome<Value> {
-    match begin(path, verb, patience).recv_timeout(patience) {
+pub(crate) fn ask(path: &Path, request: Value, patience: Duration) -> Outcome<Value> {
+    match begin(path, request, patience).recv_timeout(patience) {
         Ok(line) => parsed(path, line),
         Err(_) => Err(too_slow(path, patience)),
     }
@@ -193,18 +209,10 @@ pub(crate) fn ask(path: &Path, verb: &'static str, patience: Duration) -> Outcom
 /// nobody waits for.
 /// A socket whose daemon is stopped takes connections until its queue is full, and then `connect`
 /// waits for ever. The thread ends with the process, at the latest.
-fn begin(path: &Path, verb: &'static str, patience: Duration) -> Receiver<io::Result<String>> {
-    let request = Request { verb, node: None };
-    // A word in an object always can be written.
-    let line = serde_json::to_string(&request).unwrap_or_default();
-    send(path, line, patience)
-}
-
-/// The same with the whole request. Shape: a line without its end.
-fn send(path: &Path, line: String, patience: Duration) -> Receiver<io::Result<String>> {
+fn begin(path: &Path, request: Value, patience: Duration) -> Receiver<io::Result<String>> {
     let (sender, answer) = mpsc::channel();
     let path = path.to_owned();
-    std::thread::spawn(move || sender.send(exchange(&path, &line, patience)));
+    std::thread::spawn(move || sender.send(exchange(&path, &request, patience)));
     answer
 }
 
@@ -234,7 +242,7 @@ fn too_slow(path: &Path, patience: Duration) -> Failure {
 
 /// The whole conversation, on a thread of its own. Errors: those of the socket; an answer of no
 /// bytes.
-fn exchange(path: &Path, request: &str, patience: Duration) -> io::Result<String> {
+fn exchange(path: &Path, request: &Value, patience: Duration) -> io::Result<String> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(patience))?;
     stream.set_write_timeout(Some(patience))?;

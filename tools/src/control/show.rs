@@ -178,6 +178,13 @@ fn of_manager(manager: &Value) -> Vec<(&'static str, String)> {
         let (open, rate) = (word("open"), word("smps_per_second"));
         let _ = write!(said, "; now {open} requests open, {rate} SMPs/s");
     }
+    let drained = manager.get("drained").and_then(Value::as_array);
+    let drained: Vec<String> = drained
+        .into_iter()
+        .flatten()
+        .map(|part| text_of(part.get("part")))
+        .collect();
+    let drained = (!drained.is_empty()).then(|| ("drained", drained.join(", ")));
     let findings = manager.get("findings").and_then(Value::as_array);
     let findings: Vec<&str> = findings
         .into_iter()
@@ -194,6 +201,7 @@ fn of_manager(manager: &Value) -> Vec<(&'static str, String)> {
         .map(|finding| ("finding", finding.to_owned()));
     let first = ("subnet manager", said);
     core::iter::once(first)
+        .chain(drained)
         .chain(findings)
         .chain(more)
         .collect()

@@ -156,7 +156,11 @@ fn state(directory: &Path) -> Finding {
 
 /// A warning where nobody answers, because a machine is looked at before its first start too.
 fn daemon(section: &ControlSection) -> Finding {
-    let answer = control::ask(&section.path, "status", Duration::from_secs(2));
+    let answer = control::ask(
+        &section.path,
+        control::bare("status"),
+        Duration::from_secs(2),
+    );
     let answer = match answer {
         Ok(answer) => answer,
         Err(failure) => {

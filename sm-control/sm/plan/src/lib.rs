@@ -221,6 +221,12 @@ impl Planner {
         &self.remembered
     }
 
+    /// A port that is away has no LIDs any more, nor P_Key indices. False where it had none.
+    pub fn forget(&mut self, port: Guid) -> bool {
+        self.places.remove(&port);
+        self.remembered.forget(port)
+    }
+
     /// A plan for what was found. `before` is the state of the last plan that went into service. Errors: [`PlanError`], and
     /// nothing that is remembered changes.
     pub fn plan(
@@ -299,6 +305,11 @@ impl Planned {
         self.findings.extend(judged.finding);
         self.transition = judged.transition;
         self.transition.clone()
+    }
+
+    /// [`Self::change_from`], for who only wants to know.
+    pub fn would_change_from(&self, held: &Subnet, before: Option<&FabricState>) -> Transition {
+        transition::of(held, &self.wanted, &self.compiled.parts, before).transition
     }
 
     /// What was found, in a word: two sweeps with the same found the same, and gave the same LIDs.

@@ -39,6 +39,16 @@ impl<'a> Planning<'a> {
         self.planner
     }
 
+    /// What was planned so far; none where nobody asked, and where there is no plan.
+    pub fn planned(&self) -> Option<&Planned> {
+        self.planned.as_ref()?.as_ref().ok()
+    }
+
+    /// What is in service, as it was given.
+    pub const fn before(&self) -> Option<&FabricState> {
+        self.before
+    }
+
     /// What was planned; none where nobody asked.
     pub fn into_planned(self) -> Option<Result<Planned, PlanError>> {
         self.planned

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::set::{Kind, Memory, Set};
 use super::wanted::without_change;
-use super::{Wanted, Writing};
+use super::{Transition, Wanted, Writing};
 use crate::executor::Outcome;
 use crate::model::attributes::{Data, port_info, port_info_data, switch_info, switch_info_data};
 use crate::model::{PortState, Subnet};
@@ -35,12 +35,12 @@ impl Rehearsal {
     pub fn run(
         &mut self,
         subnet: &mut Subnet,
-        wanted: Arc<Wanted>,
+        (wanted, transition): (Arc<Wanted>, Transition),
         memory: Memory,
         has_links: bool,
     ) {
         let mut writing = match has_links {
-            true => Writing::new(subnet, wanted, memory),
+            true => Writing::new(subnet, wanted, transition, memory),
             false => Writing::without_links(subnet, wanted, memory),
         };
         while let Some((request, set)) = writing.next_set(subnet, |_| false) {

@@ -16,6 +16,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use sa_compiler::pipeline;
 use sa_sm::executor::Counts;
+use sa_wire::Guid;
 use sm_port::Told;
 
 /// What a sweep does now.
@@ -62,7 +63,24 @@ pub(in crate::server) struct Sweeps {
     /// When the last one ended. Units: seconds since 1970; 0 before.
     pub(in crate::server) up_unix: AtomicU64,
     findings: ArcSwap<BTreeSet<String>>,
+    drained: ArcSwap<Vec<Drain>>,
 }
+
+/// A part that is drained: a switch, or a cable by one of its ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::server) struct Part {
+    /// Node GUID of the switch.
+    pub(in crate::server) guid: Guid,
+    /// None: the whole switch.
+    pub(in crate::server) port: Option<u8>,
+    /// What the switch called itself.
+    pub(in crate::server) name: String,
+    /// Seconds since 1970.
+    pub(in crate::server) since: u64,
+}
+
+/// A drained part: it is in the subnet; routes have left what is drained, and the switches have acknowledged that.
+pub(in crate::server) type Drain = (Part, bool, bool);
 
 impl Sweeps {
     /// A sweep begins.
@@ -146,6 +164,16 @@ impl Sweeps {
     /// What a person should know of the subnet, as of the last sweep.
     pub(in crate::server) fn findings(&self) -> Arc<BTreeSet<String>> {
         self.findings.load_full()
+    }
+
+    /// What is drained now.
+    pub(in crate::server) fn drain(&self, parts: Vec<Drain>) {
+        self.drained.store(Arc::new(parts));
+    }
+
+    /// What is drained, as of the last sweep or order.
+    pub(in crate::server) fn drained(&self) -> Arc<Vec<Drain>> {
+        self.drained.load_full()
     }
 
     /// What it does now.

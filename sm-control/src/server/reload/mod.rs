@@ -54,6 +54,7 @@ mod compiled;
 mod due;
 mod groups;
 mod history;
+mod maintenance;
 mod orders;
 mod published;
 pub(in crate::server) mod reading;
@@ -109,6 +110,10 @@ pub(in crate::server) struct Loader<'a> {
     publication: Publication,
     /// What was said.
     report: Report<'a>,
+    /// The configuration with what `sapphire apply` has changed; none: as it was started with.
+    applied: Option<Box<Config>>,
+    /// The last plan, until it is applied or old.
+    planned: Option<maintenance::Plan>,
 }
 
 /// What came of a load, for whoever decides whether to try again.
@@ -145,6 +150,8 @@ impl<'a> Loader<'a> {
             compiler: Compiler::default(),
             publication: Publication::new(config, outlets, Arc::clone(status)),
             report: Report::new(config, Arc::clone(status)),
+            applied: maintenance::restored(config),
+            planned: None,
             status: Arc::clone(status),
         }
     }
@@ -180,7 +187,7 @@ impl<'a> Loader<'a> {
         let others = self.sources.manager().map(|it| it.identity().calls());
         let others = others.unwrap_or_else(never);
         loop {
-            let patience = self.schedule.patience(self.config, self.sm.can_load());
+            let patience = self.schedule.patience(self.in_force(), self.sm.can_load());
             let patience = self.groups.patience(patience);
             select! {
                 recv(reloads) -> order => match order {
@@ -189,7 +196,8 @@ impl<'a> Loader<'a> {
                 },
                 recv(changes) -> change => {
                     if let Ok(change) = change {
-                        self.schedule.note(change, self.config);
+                        let config = self.applied.as_deref().unwrap_or(self.config);
+                        self.schedule.note(change, config);
                         // While changes come one after the other there is no heartbeat.
                         self.follow_changes();
                     }
@@ -229,14 +237,15 @@ impl<'a> Loader<'a> {
         // Until the first load succeeded each change of a file is a new chance, watched or not. Who tells the fabric is
         // asked again when the failure before says so, or at once where nobody was asked.
         if !self.publication.is_loaded() {
-            let is_due = self.sources.may_differ(self.config)
-                && (self.sources.files_beside_changed(self.config) || !self.schedule.is_waiting());
+            let config = self.in_force();
+            let is_due = self.sources.may_differ(config)
+                && (self.sources.files_beside_changed(config) || !self.schedule.is_waiting());
             if self.sm.can_load() && is_due {
                 self.attempt(Due::ordered(Cause::Retry));
             }
-        } else if self.sources.policy_changed(self.config) {
+        } else if self.sources.policy_changed(self.in_force()) {
             self.reload(Cause::Policy);
-        } else if self.sources.files_beside_changed(self.config) {
+        } else if self.sources.files_beside_changed(self.in_force()) {
             self.reload(Cause::BesideSa);
         }
     }
@@ -247,12 +256,14 @@ impl<'a> Loader<'a> {
         if !self.sm.can_load() {
             return;
         }
+        // By fields, as others of them change meanwhile.
+        let config = self.applied.as_deref().unwrap_or(self.config);
         let situation = Situation {
             is_loaded: self.publication.is_loaded(),
             is_held: self.publication.is_held(),
-            look_the_same: || self.sources.lie_still(self.config),
+            look_the_same: || self.sources.lie_still(config),
         };
-        let Some(due) = self.schedule.next(self.config, &situation) else {
+        let Some(due) = self.schedule.next(config, &situation) else {
             return;
         };
         let outcome = self.attempt(due);
@@ -276,7 +287,8 @@ impl<'a> Loader<'a> {
                 again_in,
                 ..
             } if self.sources.are_told() && !is_difference => {
-                self.schedule.retry(due, again_in, self.config);
+                let config = self.applied.as_deref().unwrap_or(self.config);
+                self.schedule.retry(due, again_in, config);
             }
             Outcome::Failed { .. } => {}
         }
@@ -337,8 +349,12 @@ impl<'a> Loader<'a> {
     /// What settled sources come to.
     fn compile(&mut self, due: Due) -> Result<Compiled, LoadError> {
         let Self {
-            config, compiler, ..
+            config,
+            applied,
+            compiler,
+            ..
         } = self;
+        let config = applied.as_deref().unwrap_or(config);
         let outlook = self.publication.outlook();
         let sources = &mut self.sources;
         let settled = caught(|| {

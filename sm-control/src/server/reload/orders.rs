@@ -16,17 +16,18 @@ use super::Loader;
 use super::due::Cause;
 use super::published::RolledBack;
 use crate::config::Source;
-use crate::server::operators::control::{Answer, Command, Order, Refusal};
+use crate::server::operators::control::{Answer, Command, Order, Refusal, Work};
 
 impl Loader<'_> {
     /// Does what was ordered, and answers.
     pub(super) fn obey(&mut self, command: Command) {
-        let Command { order, by, reply } = command;
-        info!(uid = by.uid, pid = by.pid, "{order}");
+        let Command { work, by, reply } = command;
+        info!(uid = by.uid, pid = by.pid, "{work}");
         // The log has who ordered it before it is done: a load may take minutes.
-        let answer = match order {
-            Order::Reload => self.reload_for(order),
-            Order::Rollback => self.roll_back(),
+        let answer = match work {
+            Work::Order(Order::Rollback) => self.roll_back(),
+            Work::Order(order) => self.reload_for(order),
+            Work::Maintenance(task) => self.maintain(task),
         };
         // Who asked may have left.
         let _ = reply.send(answer);

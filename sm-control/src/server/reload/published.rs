@@ -119,6 +119,11 @@ impl Publication {
         self.publisher.current().map(|current| current.epoch)
     }
 
+    /// In service; none where there is none.
+    pub(super) fn snapshot(&self) -> Option<&Snapshot> {
+        self.publisher.current().map(|current| &current.snapshot)
+    }
+
     /// What the next snapshot is to be told from.
     pub(super) fn outlook(&self) -> Outlook {
         let current = self.publisher.current();

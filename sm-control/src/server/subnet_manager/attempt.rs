@@ -16,9 +16,11 @@ use sa_sm::writing::{Transition, Wanted};
 use sa_wire::Guid;
 use sm_plan::Planning;
 
+use super::SweepError;
 use super::identity::Identity;
 use super::keys::{self, KeyRing};
 use super::lids;
+use super::maintenance::Guard;
 use super::others::Others;
 
 /// The plan of one sweep, and why there is none.
@@ -38,6 +40,10 @@ pub(super) struct Attempt<'a> {
     /// The other SMs that were found, and what is to be done because of them.
     pub(super) others: Others,
     pub(super) action: Action,
+    /// What may be written.
+    pub(super) guard: Guard,
+    /// Why this may not.
+    pub(super) not_admitted: Option<SweepError>,
 }
 
 impl Plan for Attempt<'_> {
@@ -59,6 +65,10 @@ impl Plan for Attempt<'_> {
             return None;
         }
         let wanted = self.planning.wanted(found)?;
+        self.not_admitted = self.guard.admits(found, &self.planning).err();
+        if self.not_admitted.is_some() {
+            return None;
+        }
         // Before the first Set: a process that is killed in the middle must give the same LIDs when it begins again.
         if let Some(directory) = &self.directory {
             let remembered = self.planning.planner().remembered();

@@ -32,6 +32,26 @@ impl Manager {
         (scope, keys): (&Scope, Arc<Keys>),
         plan: impl Plan,
     ) -> Result<Progress, SweepError> {
+        self.run_as(options, (scope, keys), plan, |sweep| sweep)
+    }
+
+    /// The same, but that nothing is written.
+    pub(super) fn look<P: Plan>(
+        &mut self,
+        options: &ManagerOptions,
+        plan: P,
+    ) -> Result<Progress, SweepError> {
+        let keys = self.key_ring.follow(self.directory.as_deref(), options);
+        self.run_as(options, (&Scope::default(), keys), plan, Sweep::dry)
+    }
+
+    fn run_as<P: Plan>(
+        &mut self,
+        options: &ManagerOptions,
+        (scope, keys): (&Scope, Arc<Keys>),
+        plan: P,
+        begin: impl FnOnce(Sweep<P>) -> Sweep<P>,
+    ) -> Result<Progress, SweepError> {
         let port = self.attached(options)?;
         let discovery = discovery::Options {
             keys,
@@ -39,13 +59,13 @@ impl Manager {
         };
         self.limits = limits(options);
         let before = core::mem::take(&mut self.swept);
-        let sweep = Sweep::going_on(
+        let sweep = begin(Sweep::going_on(
             discovery,
             limits(options),
             self.transaction,
             (before, scope),
             plan,
-        );
+        ));
         let sweeps = Arc::clone(&self.sweeps);
         let mut watch = Watch::new(TOLD_EVERY, |told| {
             sweeps.go_on(told);

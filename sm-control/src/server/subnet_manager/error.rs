@@ -10,6 +10,7 @@
 
 use std::time::Duration;
 
+use routing::EngineKind;
 use sa_compiler::pipeline::ReadProblem;
 use sa_port::PortError;
 use sa_wire::Guid;
@@ -62,6 +63,27 @@ pub(in crate::server) enum SweepError {
     /// A greater SM does not take the subnet over; nothing was written.
     #[error("the SM of higher priority does not take over")]
     NotTaken,
+    /// This SM is no master, or no sweep of it is over.
+    #[error(
+        "this SM does not manage the subnet now: no sweep of it is over yet, or it stands by for another"
+    )]
+    NotManaging,
+    /// What would be written is not what was planned.
+    #[error(
+        "the subnet or the files have changed since that plan, so nothing is written; plan again"
+    )]
+    PlanIsOld,
+    /// To write all tables anew takes an order.
+    #[error(
+        "the engine would change from {before} to {now}, which writes every table, so nothing is written; \
+         `sapphire plan --engine {now}` shows what it comes to, and `sapphire apply` does it"
+    )]
+    EngineChanges {
+        /// In service.
+        before: EngineKind,
+        /// What the files ask for.
+        now: EngineKind,
+    },
     /// The daemon ends.
     #[error("the sweep was stopped")]
     Stopped,

@@ -46,6 +46,7 @@ mod handover;
 mod identity;
 mod keys;
 mod lids;
+pub(in crate::server) mod maintenance;
 mod others;
 mod pace;
 mod responder;
@@ -81,6 +82,7 @@ use self::groups::Groups;
 use self::handover::Unfit;
 pub(in crate::server) use self::identity::Identity;
 use self::keys::KeyRing;
+use self::maintenance::{Drains, LastSeen};
 use self::responder::Responder;
 use self::said::Said;
 use self::standby::Standby;
@@ -141,6 +143,15 @@ pub(in crate::server) struct Manager {
     multicast: Arc<MulticastTables>,
     /// Who looks after the links that sweeps find.
     observed: Option<Arc<Observed>>,
+    /// What routes are to leave.
+    drains: Drains,
+    /// What keeps routes where they are not to be, in words, as of the last plan.
+    lacking: BTreeSet<String>,
+    /// The digest of the only Sets that may be written; none: any.
+    promise: Option<u64>,
+    /// The last sweep wrote nothing, as it would not have been what was planned.
+    is_refused: bool,
+    last_seen: LastSeen,
 }
 
 impl Manager {
@@ -187,6 +198,11 @@ impl Manager {
             auditing: Auditing::new(config.sm.audit_interval),
             multicast: Arc::default(),
             observed: None,
+            drains: Drains::read(directory.map(PathBuf::as_path)),
+            lacking: BTreeSet::new(),
+            promise: None,
+            is_refused: false,
+            last_seen: LastSeen::read(directory.map(PathBuf::as_path)),
         })
     }
 

@@ -17,6 +17,7 @@ use sm_plan::{PlanError, Planned, Planner, Planning};
 use tracing::{debug, info, warn};
 
 use super::attempt::Attempt;
+use super::maintenance::Guard;
 use super::others::Others;
 use super::standby::Standby;
 use super::{Manager, SweepError, lids};
@@ -32,6 +33,11 @@ impl Manager {
         before: Option<&FabricState>,
         stamp: Stamp,
     ) -> Result<Option<Compiled>, SweepError> {
+        let inputs = &Inputs {
+            drained: self.drains.wanted(),
+            ..inputs.clone()
+        };
+        self.is_refused = false;
         self.may_look(inputs, options)?;
         let begun = Instant::now();
         let attempted = self.attempted(inputs, options, when, before, stamp)?;
@@ -42,6 +48,7 @@ impl Manager {
         let of_keys = self.key_ring.findings(&self.swept.subnet);
         self.said.tell(&own, &self.swept.subnet, &planned, of_keys);
         self.follow_groups(&planned.compiled.parts);
+        self.carried_out(&planned);
         let found = planned.provenance();
         let last = self.found.replace(found.clone());
         let is_new = last.is_none_or(|last| last != found);
@@ -93,6 +100,8 @@ impl Manager {
         let mut key_ring = core::mem::take(&mut self.key_ring);
         let keys = key_ring.follow(self.directory.as_deref(), options);
         self.unfit.take_if(|unfit| !unfit.stands());
+        let guard = Guard::of(self, before);
+        let untouched = guard.is_strict().then(|| planner.clone());
         let mut attempt = Attempt {
             planning: Planning::new(&mut planner, before, stamp),
             identity: Arc::clone(&self.identity),
@@ -104,6 +113,8 @@ impl Manager {
             is_skipped: false,
             others: Others::default(),
             action: Action::Nothing,
+            guard,
+            not_admitted: None,
         };
         let scope = self.scope(options, when);
         let swept = self.run(options, (&scope, keys), &mut attempt);
@@ -112,6 +123,7 @@ impl Manager {
             is_skipped,
             others,
             action,
+            not_admitted,
             ..
         } = attempt;
         let planned = planning.into_planned();
@@ -120,8 +132,16 @@ impl Manager {
         if swept.is_ok() && planned.as_ref().is_some_and(Result::is_ok) {
             planner.swept(&self.swept.subnet);
         }
-        self.planner = Some(planner);
+        // What was planned and not admitted leaves nothing behind.
+        self.planner = Some(match &not_admitted {
+            Some(_) => untouched.unwrap_or(planner),
+            None => planner,
+        });
         let progress = swept?;
+        if let Some(why) = not_admitted {
+            self.is_refused = true;
+            return Err(why);
+        }
         self.tell_observers(action, is_skipped);
         if let Some(error) = self.leaves(action, &others, options) {
             return Err(error);

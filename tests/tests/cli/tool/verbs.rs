@@ -95,11 +95,17 @@ const ARGUMENTS: [(&str, &str); 54] = [
 ];
 
 /// Verbs that speak to the daemon's control socket, or about the command line itself.
-const OTHERS: [(&str, &str); 6] = [
+const OTHERS: [(&str, &str); 12] = [
     ("status", "--control control"),
     ("reload", "--control control"),
     ("rollback", "--control control"),
     ("fabric health", "--control control"),
+    ("drain", "S0_0_0 --control control"),
+    ("undrain", "S0_0_0 --control control"),
+    ("plan", "--control control"),
+    ("apply", "0123456789abcdef --control control"),
+    ("lid list", "--control control"),
+    ("lid forget", "0x100021 --control control"),
     ("completions", "bash"),
     ("man", "-o man"),
 ];

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!  read a line: 4,096 bytes, 5 s ──> parse ──> status: at once
-//!                                         └──> reload, rollback: may this user? ──> queue ──> wait
+//!                                         └──> all others: may this user? ──> queue ──> wait
 //!  write the reply, 5 s ──> the next line; after a line that was none: the end
 //! ```
 
@@ -21,11 +21,12 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::health_report::HealthReport;
+use super::maintenance::{Forgotten, Report, Task, Wish};
 use super::status_report::StatusReport;
-use super::{Answer, Command, Context, Order, Peer, Refusal, in_json};
+use super::{Answer, Command, Context, Order, Peer, Refusal, Work, in_json};
 use crate::server::operators::counts::Event;
 
-/// Bytes of the longest request; all known ones have some twenty.
+/// Bytes of the longest request; a path of a file is the longest that one has.
 const LONGEST: usize = 4096;
 
 /// How long a client may take for a request, or to take its reply.
@@ -33,32 +34,60 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A request. Unknown fields are refused: a client that means something by one must not believe
 /// that it was done.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Request {
-    verb: Verb,
-    /// Of `health`: the node whose ports are told.
-    node: Option<String>,
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(tag = "verb", rename_all = "kebab-case", deny_unknown_fields)]
+enum Request {
+    // In braces: without them unknown fields would be taken.
+    Status {},
+    Reload {},
+    Rollback {},
+    /// How links are.
+    Health {
+        /// Whose ports are told.
+        #[serde(default)]
+        node: Option<String>,
+    },
+    /// What is drained.
+    Drained {},
+    Drain {
+        part: String,
+        #[serde(default)]
+        force: bool,
+    },
+    Undrain {
+        part: String,
+    },
+    Plan(Wish),
+    Apply {
+        plan: String,
+    },
+    LidList {},
+    LidForget(Forgotten),
 }
 
-/// What can be asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Verb {
+/// What is done for it.
+enum Asked {
     Status,
-    Health,
-    Reload,
-    Rollback,
+    Health(Option<String>),
+    Drained,
+    Work(Work),
 }
 
-impl Verb {
-    /// What the main thread has to do for it; none: nothing.
-    const fn order(self) -> Option<Order> {
-        match self {
-            Self::Status | Self::Health => None,
-            Self::Reload => Some(Order::Reload),
-            Self::Rollback => Some(Order::Rollback),
-        }
+impl Request {
+    fn asked(self) -> Asked {
+        Asked::Work(match self {
+            Self::Status {} => return Asked::Status,
+            Self::Health { node } => return Asked::Health(node),
+            Self::Drained {} => return Asked::Drained,
+            Self::Reload {} => Work::Order(Order::Reload),
+            Self::Rollback {} => Work::Order(Order::Rollback),
+            Self::Drain { part, force } => Work::Maintenance(Task::Drain { part, force }),
+            Self::Undrain { part } => Work::Maintenance(Task::Undrain { part }),
+            Self::Plan(wish) => Work::Maintenance(Task::Plan(Box::new(wish))),
+            Self::Apply { plan } => Work::Maintenance(Task::Apply { plan }),
+            Self::LidList {} => Work::Maintenance(Task::Lids),
+            Self::LidForget(ports) => Work::Maintenance(Task::Forget(ports)),
+        })
     }
 }
 
@@ -80,7 +109,7 @@ pub(super) async fn serve(stream: UnixStream, peer: Peer, context: Arc<Context>)
         let request = parse(&line);
         let is_sane = request.is_ok();
         let answer = match request {
-            Ok(request) => answer(&request, peer, &context).await,
+            Ok(request) => answer(request, peer, &context).await,
             Err(refusal) => Err(refusal),
         };
         // Before the reply: who has read it finds it counted.
@@ -104,20 +133,21 @@ fn parse(line: &[u8]) -> Result<Request, Refusal> {
         };
         return Err(Refusal::new("bad-request", words));
     };
-    let request: Request = serde_json::from_slice(line).map_err(|error| {
-        let expected = r#"expected {"verb": "status"}, "health", "reload" or "rollback""#;
+    serde_json::from_slice(line).map_err(|error| {
+        let expected = r#"expected an object such as {"verb": "status"}"#;
         Refusal::new("bad-request", format!("{error}; {expected}"))
-    })?;
-    if request.node.is_some() && request.verb != Verb::Health {
-        return Err(Refusal::new("bad-request", "only health takes a node"));
-    }
-    Ok(request)
+    })
 }
 
 /// Does what was asked. Errors: a refusal, for this user or at this moment.
-async fn answer(request: &Request, peer: Peer, context: &Context) -> Result<Answer, Refusal> {
-    let Some(order) = request.verb.order() else {
-        return told(request, context);
+async fn answer(request: Request, peer: Peer, context: &Context) -> Result<Answer, Refusal> {
+    let work = match request.asked() {
+        Asked::Status => {
+            return Ok(Answer::Status(Box::new(StatusReport::new(&context.status))));
+        }
+        Asked::Health(node) => return health(node.as_deref(), context),
+        Asked::Drained => return drained(context),
+        Asked::Work(work) => work,
     };
     // By the user that the kernel told at the beginning: a request cannot say who it is from.
     if !peer.may_command {
@@ -129,7 +159,7 @@ async fn answer(request: &Request, peer: Peer, context: &Context) -> Result<Answ
     }
     let (reply, answer) = oneshot::channel();
     let by = peer;
-    let command = Command { order, by, reply };
+    let command = Command { work, by, reply };
     context
         .commands
         // Never waited for: this thread has others to serve.
@@ -145,20 +175,19 @@ async fn answer(request: &Request, peer: Peer, context: &Context) -> Result<Answ
 }
 
 /// What is known already. Errors: this daemon does not know it.
-fn told(request: &Request, context: &Context) -> Result<Answer, Refusal> {
-    let status = &context.status;
-    match request.verb {
-        Verb::Health => {
-            let observed = status.observed().ok_or_else(|| {
-                Refusal::failed("this sapphired is not the Subnet Manager (source = \"sweep\"), so it knows nothing of links")
-            })?;
-            let report = HealthReport::new(observed, request.node.as_deref());
-            Ok(Answer::Health(Box::new(report)))
-        }
-        Verb::Status | Verb::Reload | Verb::Rollback => {
-            Ok(Answer::Status(Box::new(StatusReport::new(status))))
-        }
-    }
+fn health(node: Option<&str>, context: &Context) -> Result<Answer, Refusal> {
+    let observed = context.status.observed().ok_or_else(|| {
+        Refusal::failed("this sapphired is not the Subnet Manager (source = \"sweep\"), so it knows nothing of links")
+    })?;
+    let report = HealthReport::new(observed, node);
+    Ok(Answer::Health(Box::new(report)))
+}
+
+/// Without waiting for the thread that loads. Errors: this daemon is no Subnet Manager.
+fn drained(context: &Context) -> Result<Answer, Refusal> {
+    let sweeps = context.status.sweeps().ok_or_else(Refusal::no_manager)?;
+    let report = Report::Drained(sweeps.drained().iter().map(Into::into).collect());
+    Ok(Answer::Maintained(Box::new(report)))
 }
 
 impl Context {
@@ -177,20 +206,27 @@ mod tests {
 
     #[test]
     fn only_known_verbs_are_requests() {
-        let verb = |text: &str| {
-            let parsed = parse(text.as_bytes());
-            parsed.map(|it| it.verb).map_err(|refusal| refusal.words)
+        let verb = |text: &str| parse(text.as_bytes()).map_err(|refusal| refusal.words);
+        assert_eq!(verb("{\"verb\":\"status\"}\n"), Ok(Request::Status {}));
+        assert_eq!(
+            verb("{\"verb\":\"rollback\"}\r\n"),
+            Ok(Request::Rollback {})
+        );
+        let drain = Request::Drain {
+            part: "S0:3".to_owned(),
+            force: false,
         };
-        assert_eq!(verb("{\"verb\":\"status\"}\n"), Ok(Verb::Status));
-        assert_eq!(verb("{\"verb\":\"rollback\"}\r\n"), Ok(Verb::Rollback));
+        assert_eq!(verb("{\"verb\":\"drain\",\"part\":\"S0:3\"}\n"), Ok(drain));
         for (text, said) in [
             ("\n", "EOF"),
             ("{\"verb\":\"stop\"}\n", "unknown variant `stop`"),
             ("{\"verb\":\"status\",\"x\":1}\n", "unknown field `x`"),
             (
                 "{\"verb\":\"status\",\"node\":\"x\"}\n",
-                "only health takes",
+                "unknown field `node`",
             ),
+            ("{\"verb\":\"plan\",\"x\":1}\n", "unknown field `x`"),
+            ("{\"verb\":\"drain\"}\n", "missing field `part`"),
             ("[]\n", "invalid"),
             ("{\"verb\":\"status\"}", "no end of line"),
             (&"x".repeat(LONGEST + 1), "more than 4096 bytes"),

@@ -10,11 +10,13 @@
 //!  < {"ok":false,"code":"denied","error":"only root and the daemon's user (uid 0) may do this, ..."}
 //! ```
 //!
-//! `code` is for programs and belongs to the interface: `bad-request`, `denied`, `busy`, `failed`.
+//! `code` is for programs and belongs to the interface: `bad-request`, `denied`, `busy`, `failed`, `refused` (of maintenance: the
+//! subnet does not allow it, and nothing has changed).
 //! `error` is for people and may change.
 
 mod connection;
 mod health_report;
+pub(in crate::server) mod maintenance;
 mod socket;
 mod status_report;
 
@@ -32,6 +34,7 @@ use tracing::warn;
 use super::admin::{Connections, rest};
 use super::status::Status;
 use health_report::HealthReport;
+use maintenance::{Report, Task};
 pub(in crate::server) use socket::Socket;
 use status_report::StatusReport;
 
@@ -46,19 +49,39 @@ pub(in crate::server) const CONNECTIONS: usize = ASKERS + COMMANDERS;
 
 /// What the thread that loads is to do, and where the answer goes. Who asked may have left by then.
 pub(in crate::server) struct Command {
-    pub(in crate::server) order: Order,
+    pub(in crate::server) work: Work,
     /// Process and user that ask.
     pub(in crate::server) by: Peer,
     pub(in crate::server) reply: oneshot::Sender<Result<Answer, Refusal>>,
 }
 
 /// What can be ordered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::server) enum Work {
+    /// Of every daemon.
+    Order(Order),
+    /// Of the Subnet Manager.
+    Maintenance(Task),
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Order(order) => order.fmt(f),
+            Self::Maintenance(task) => task.fmt(f),
+        }
+    }
+}
+
+/// What makes the daemon load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::server) enum Order {
     /// Read the sources again.
     Reload,
     /// Return to the snapshot before.
     Rollback,
+    /// A verb of maintenance, which sweeps.
+    Maintain(&'static str),
 }
 
 impl fmt::Display for Order {
@@ -66,6 +89,7 @@ impl fmt::Display for Order {
         f.write_str(match self {
             Self::Reload => "sapphire reload",
             Self::Rollback => "sapphire rollback",
+            Self::Maintain(verb) => verb,
         })
     }
 }
@@ -94,16 +118,19 @@ pub(in crate::server) enum Answer {
         /// In service now; none where there never is a snapshot.
         epoch: Option<u64>,
     },
+    /// To what is asked of the Subnet Manager.
+    Maintained(Box<Report>),
 }
 
 impl Answer {
     /// Name and version of what it is, for `docs/schemas`; none for a status, which names itself.
-    const fn schema(&self) -> Option<&'static str> {
+    fn schema(&self) -> Option<&'static str> {
         match self {
             Self::Status(_) => None,
             Self::Health(_) => Some(health_report::SCHEMA),
             Self::RolledBack { .. } => Some("sapphired.rollback/1"),
             Self::Reloaded { .. } => Some("sapphired.reload/1"),
+            Self::Maintained(report) => Some(report.schema()),
         }
     }
 }
@@ -129,7 +156,12 @@ pub(in crate::server) struct Refusal {
 }
 
 impl Refusal {
-    /// The code is one of four; see above.
+    /// The subnet or its engine does not allow it; nothing has changed.
+    pub(in crate::server) fn refused(words: impl Into<String>) -> Self {
+        Self::new("refused", words)
+    }
+
+    /// The code is one of five; see above.
     fn new(code: &'static str, words: impl Into<String>) -> Self {
         let words = words.into();
         Self { code, words }

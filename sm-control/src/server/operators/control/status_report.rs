@@ -23,6 +23,7 @@ use sa_local::agent::{Counted, Reason};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use super::maintenance::DrainedPart;
 use crate::server::health::Observed;
 use crate::server::operators::counts::{Counts, Event};
 use crate::server::operators::status::{self, PortRow, Status};
@@ -154,6 +155,8 @@ struct SubnetManager {
     /// All of them, of which `findings` has the first.
     findings_count: usize,
     findings: Vec<String>,
+    /// What routes are to leave.
+    drained: Vec<DrainedPart>,
 }
 
 /// What this host's kernel was answered.
@@ -289,6 +292,7 @@ impl SubnetManager {
                 .take(MOST_FINDINGS)
                 .cloned()
                 .collect(),
+            drained: sweeps.drained().iter().map(Into::into).collect(),
         }
     }
 }

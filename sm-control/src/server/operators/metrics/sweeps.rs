@@ -74,6 +74,11 @@ pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
             "What a person should know of the subnet, as of the last sweep",
             number(sweeps.findings().len() as u64),
         ),
+        (
+            "sm_drained",
+            "Switches and cables that routes are to leave",
+            number(sweeps.drained().len() as u64),
+        ),
     ] {
         page.value(name, help, value)?;
     }

@@ -1,0 +1,310 @@
+//! What operators do to a subnet that lives: try a change without writing it, drain parts, give LIDs back.
+//!
+//! ```text
+//!  rehearse ──> find, plan, read ──> a copy of the subnet ──> the writing over it ──> Sets by attribute, a digest of them
+//!  sweep with a promise ──> find, plan ──> the same digest? ── yes ──> written      no ──> nothing is
+//! ```
+//!
+//! A rehearsal sends Gets alone. A promise makes a sweep write exactly what was rehearsed, or nothing: whatever has changed since,
+//! in files or in the subnet, makes other Sets.
+
+mod drains;
+mod last_seen;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use routing::EngineKind;
+use sa_compiler::drained::Drained;
+use sa_compiler::pipeline::{Inputs, Stamp, unix_time};
+use sa_compiler::state::FabricState;
+use sa_fabric::options::ManagerOptions;
+use sa_fabric::outlet::{Folder, Readers};
+use sa_sm::lids::Range;
+use sa_sm::model::Subnet;
+use sa_sm::writing::{Memory, Rehearsal, Transition, Wanted};
+use sa_wire::Guid;
+use sm_plan::{Multicast, PlanFinding, Planned, Planner, Planning};
+
+pub(in crate::server) use self::drains::{Drains, guid, resolve};
+pub(in crate::server) use self::last_seen::{LastSeen, Seen};
+use super::{Manager, SweepError, lids};
+
+/// A plan that nobody carries out, and what carrying it out would send.
+pub(in crate::server) struct Rehearsed {
+    pub(in crate::server) planned: Planned,
+    /// How many, by attribute.
+    pub(in crate::server) sets: BTreeMap<u16, u64>,
+    /// Of the Sets of the sweep, without those of groups that follow it.
+    pub(in crate::server) digest: u64,
+    /// Ports that would have other LIDs.
+    pub(in crate::server) lids_changed: u64,
+}
+
+/// A port with LIDs.
+pub(in crate::server) struct LidEntry {
+    pub(in crate::server) guid: Guid,
+    pub(in crate::server) range: Range,
+    pub(in crate::server) is_present: bool,
+    /// None before the first sweep with a plan.
+    pub(in crate::server) seen: Option<Seen>,
+}
+
+/// What a sweep may write.
+pub(super) struct Guard {
+    /// The digest of the only Sets.
+    promise: Option<u64>,
+    memory: Memory,
+    /// Whose routes are in service; none where another engine may route.
+    engine: Option<EngineKind>,
+}
+
+impl Guard {
+    /// For the sweep that begins now.
+    pub(super) fn of(manager: &Manager, before: Option<&FabricState>) -> Self {
+        let promise = manager.promise;
+        Self {
+            promise,
+            memory: match promise {
+                Some(_) => manager.swept.memory.clone(),
+                None => Memory::default(),
+            },
+            engine: before
+                .map(|before| before.routes.engine())
+                .filter(|_| promise.is_none()),
+        }
+    }
+
+    /// Errors: these Sets were not promised; another engine would route, which nobody has ordered.
+    pub(super) fn admits(&self, found: &Subnet, planning: &Planning<'_>) -> Result<(), SweepError> {
+        let Some(planned) = planning.planned() else {
+            return Ok(());
+        };
+        if let Some(promise) = self.promise {
+            let mut rehearsal = Rehearsal::default();
+            let transition = planned.would_change_from(found, planning.before());
+            let plan = (Arc::clone(&planned.wanted), transition);
+            rehearsal.run(&mut found.clone(), plan, self.memory.clone(), true);
+            if rehearsal.digest() != promise {
+                return Err(SweepError::PlanIsOld);
+            }
+        }
+        let now = planned.compiled.parts.routes.engine();
+        // One that stands in does so that the subnet comes up at all.
+        let stands_in = |it: &PlanFinding| matches!(it, PlanFinding::OtherEngine { .. });
+        match self.engine {
+            Some(before) if before != now && !planned.findings.iter().any(stands_in) => {
+                Err(SweepError::EngineChanges { before, now })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A plan that is not carried out must leave nothing behind.
+    pub(super) const fn is_strict(&self) -> bool {
+        self.promise.is_some()
+    }
+}
+
+impl Manager {
+    /// Tries a change: finds, plans and reads, and writes nothing. Errors: this SM manages nothing now; [`SweepError`].
+    pub(in crate::server) fn rehearse(
+        &mut self,
+        inputs: &Inputs,
+        options: &ManagerOptions,
+        drained: Drained,
+        before: Option<&FabricState>,
+        stamp: Stamp,
+    ) -> Result<Rehearsed, SweepError> {
+        let inputs = Inputs {
+            drained,
+            ..inputs.clone()
+        };
+        let planner = self.planner.clone().filter(|_| self.standby.is_none());
+        let planner = planner.ok_or(SweepError::NotManaging)?;
+        let planner = planner.with_inputs(inputs, options.clone());
+        let mut planner = planner
+            .with_groups(self.groups.members())
+            .with_aliases(self.groups.aliases());
+        // What it finds is no news to the next sweep, but to its plan.
+        self.is_quiet = false;
+        let mut planning = Planning::new(&mut planner, before, stamp);
+        self.look(options, &mut planning)?;
+        let planned = planning.into_planned().ok_or(SweepError::Stopped)??;
+        Ok(self.counted(planned))
+    }
+
+    /// What writing it would send.
+    fn counted(&self, planned: Planned) -> Rehearsed {
+        let mut subnet = self.swept.subnet.clone();
+        // As a sweep that is ordered does.
+        let mut memory = self.swept.memory.clone();
+        memory.try_again();
+        let mut rehearsal = Rehearsal::default();
+        let plan = (Arc::clone(&planned.wanted), planned.transition.clone());
+        rehearsal.run(&mut subnet, plan, memory.clone(), true);
+        let digest = rehearsal.digest();
+        self.rehearse_groups(&planned, &mut subnet, &memory, &mut rehearsal);
+        let lids_changed = lids_changed(&self.swept.subnet, &planned.wanted);
+        Rehearsed {
+            planned,
+            sets: rehearsal.sets,
+            digest,
+            lids_changed,
+        }
+    }
+
+    /// Multicast tables that follow a sweep; as [`Self::follow_groups`] writes them.
+    fn rehearse_groups(
+        &self,
+        planned: &Planned,
+        subnet: &mut Subnet,
+        memory: &Memory,
+        rehearsal: &mut Rehearsal,
+    ) {
+        let Some(members) = self.groups.members() else {
+            return;
+        };
+        let parts = &planned.compiled.parts;
+        let multicast = Multicast::new(subnet, parts, &members);
+        if multicast.is_losing() {
+            let first = Wanted {
+                tables: multicast.first(subnet),
+                leaves_multicast: true,
+                ..Wanted::default()
+            };
+            rehearsal.run(subnet, at_once(first), memory.clone(), false);
+        }
+        let mut last = multicast.last(subnet, parts.options.use_mfttop);
+        let aliases = self.groups.aliases().unwrap_or_default();
+        last.tables
+            .extend(sm_plan::alias_tables(subnet, &aliases).0);
+        rehearsal.run(subnet, at_once(last), memory.clone(), false);
+    }
+
+    /// What is drained.
+    pub(in crate::server) const fn drains(&self) -> &Drains {
+        &self.drains
+    }
+
+    /// From the next sweep on.
+    pub(in crate::server) fn set_drains(&mut self, drains: Drains) {
+        self.drains = drains;
+        // The next sweep plans, whatever it finds.
+        self.is_quiet = false;
+        self.show_drains();
+    }
+
+    /// Only these Sets may be written from now on; none: any.
+    pub(in crate::server) const fn promise(&mut self, digest: Option<u64>) {
+        self.promise = digest;
+    }
+
+    /// The last sweep wrote nothing, as that would not have been what was planned.
+    pub(in crate::server) const fn has_refused(&self) -> bool {
+        self.is_refused
+    }
+
+    /// The subnet as the last sweep left it.
+    pub(in crate::server) const fn subnet(&self) -> &Subnet {
+        &self.swept.subnet
+    }
+
+    /// Switches that do not hold what was planned last, and what else keeps routes on what is drained, in words.
+    pub(in crate::server) const fn lacking(&self) -> &BTreeSet<String> {
+        &self.lacking
+    }
+
+    /// A plan was carried out as far as it goes.
+    pub(super) fn carried_out(&mut self, planned: &Planned) {
+        let missing = planned.not_held(&self.swept.subnet);
+        let switches = missing
+            .iter()
+            .map(|block| format!("switch {} does not hold its routes yet", block.node));
+        let aside = planned
+            .findings
+            .iter()
+            .filter(|it| matches!(it, PlanFinding::DrainsSetAside { .. }));
+        let aside = aside.map(ToString::to_string);
+        self.lacking = switches
+            .chain(aside)
+            .chain(self.groups.standing().iter().cloned())
+            .collect();
+        self.show_drains();
+        self.note_ports();
+    }
+
+    /// For the status.
+    fn show_drains(&self) {
+        let parts = self.drains.parts().iter().cloned();
+        let is_left = self.lacking.is_empty();
+        let subnet = &self.swept.subnet;
+        let shown = parts.map(|part| {
+            let is_present = part.place(subnet).is_some();
+            (part, is_present, is_left)
+        });
+        self.sweeps.drain(shown.collect());
+    }
+
+    /// Which ports are there now.
+    fn note_ports(&mut self) {
+        let ends = self.swept.subnet.end_ports();
+        let present = ends.filter_map(|(_, port)| port.guid).collect();
+        let planner = self.planner.as_ref();
+        let with_lids = planner.map(|planner| planner.remembered().entries());
+        let with_lids = with_lids.into_iter().flatten().map(|(guid, _)| guid);
+        self.last_seen
+            .note(present, &with_lids.collect(), unix_time());
+    }
+
+    /// Every port that has LIDs, by GUID. Errors: this SM manages nothing now.
+    pub(in crate::server) fn lids(&self) -> Result<Vec<LidEntry>, SweepError> {
+        let planner = self.planner.as_ref().ok_or(SweepError::NotManaging)?;
+        let entries = planner
+            .remembered()
+            .entries()
+            .map(|(guid, range)| LidEntry {
+                guid,
+                range,
+                is_present: self.last_seen.is_present(guid),
+                seen: self.last_seen.of(guid),
+            });
+        Ok(entries.collect())
+    }
+
+    /// Gives the LIDs of ports back. Nothing is forgotten where the file cannot be written. Errors: that, in words.
+    pub(in crate::server) fn forget_lids(&mut self, ports: &[Guid]) -> Result<(), String> {
+        let planner = self.planner.as_mut();
+        let planner: &mut Planner = planner.ok_or_else(|| SweepError::NotManaging.to_string())?;
+        let mut left = planner.remembered().clone();
+        for port in ports {
+            left.forget(*port);
+        }
+        if let Some(directory) = &self.directory {
+            let folder = Folder::open(directory).map_err(|error| error.to_string())?;
+            let text = left.render();
+            let written = folder.write(lids::FILE, Readers::All, text.as_bytes());
+            written.map_err(|error| error.to_string())?;
+        }
+        for port in ports {
+            planner.forget(*port);
+            self.last_seen.forget(*port, unix_time());
+        }
+        Ok(())
+    }
+}
+
+fn at_once(wanted: Wanted) -> (Arc<Wanted>, Transition) {
+    (Arc::new(wanted), Transition::default())
+}
+
+/// End ports that hold another LID than they are to have.
+fn lids_changed(found: &Subnet, wanted: &Wanted) -> u64 {
+    let changed = found.end_ports().filter(|(at, port)| {
+        let held = port.info.map(|info| info.base_lid);
+        let wanted = wanted.ports.get(at).map(|info| info.base_lid);
+        held.zip(wanted)
+            .is_some_and(|(held, wanted)| held != wanted)
+    });
+    changed.count() as u64
+}
