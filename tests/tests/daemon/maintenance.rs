@@ -154,7 +154,7 @@ fn what_is_applied_is_what_was_planned() -> Result<()> {
         "Default=0x7fff : ALL=full ;\nblue=0x8001 : ALL=full ;\n",
     )?;
     fs::write(directory.join("lmc.toml"), "[sm]\nsubnet_timeout = 16\n")?;
-    fs::write(directory.join("wrong.toml"), "[workers]\nbatch = 8\n")?;
+    fs::write(directory.join("wrong.toml"), "[log]\nformat = \"json\"\n")?;
     let mut bed = Served::on(fabric, &config())?;
     for change in [
         "--change blue.conf",
@@ -190,7 +190,10 @@ fn what_is_applied_is_what_was_planned() -> Result<()> {
         );
         ensure!(refused(&bed, &format!("apply {number}"))?.contains("plan again"));
     }
-    ensure!(refused(&bed, "plan --change wrong.toml")?.contains("[workers]"));
+    ensure!(
+        refused(&bed, "plan --change wrong.toml")?
+            .contains("[log] can only be changed by a restart")
+    );
 
     // What happens between a plan and its doing makes it another one.
     let plan = done(&bed, "plan --drain S0")?;

@@ -87,7 +87,7 @@ fn kind(text: &str) -> Option<FileKind> {
 }
 
 /// All that a configuration may have.
-const SECTIONS: [&str; 15] = [
+const SECTIONS: [&str; 17] = [
     "fabric",
     "routing",
     "policy",
@@ -99,6 +99,8 @@ const SECTIONS: [&str; 15] = [
     "state",
     "sa",
     "overload",
+    "opensm",
+    "health",
     "control",
     "http",
     "local_service",
@@ -177,6 +179,7 @@ fn others(one: &Config, other: &Config) -> Vec<&'static str> {
         ("[overload]", said(&one.overload) == said(&other.overload)),
         ("[opensm]", said(&one.opensm) == said(&other.opensm)),
         ("[control]", said(&one.control) == said(&other.control)),
+        ("[health]", said(&one.health) == said(&other.health)),
         ("[http]", said(&one.http) == said(&other.http)),
         (
             "[local_service]",
