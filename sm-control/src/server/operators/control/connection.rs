@@ -227,7 +227,7 @@ mod tests {
             ),
             ("{\"verb\":\"plan\",\"x\":1}\n", "unknown field `x`"),
             ("{\"verb\":\"drain\"}\n", "missing field `part`"),
-            ("[]\n", "invalid"),
+            ("[]\n", "missing field `verb`"),
             ("{\"verb\":\"status\"}", "no end of line"),
             (&"x".repeat(LONGEST + 1), "more than 4096 bytes"),
             (&format!("{}\n", "[".repeat(4000)), "expected"),
