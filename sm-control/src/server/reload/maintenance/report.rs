@@ -7,7 +7,7 @@ use sa_wire::smp::attribute;
 use sa_wire::{Lid, Sl};
 use sm_plan::{PairChanges, PlanFinding};
 
-use super::KEPT;
+use super::plans::KEPT;
 use crate::server::operators::control::maintenance::{Pairs, PlanReport};
 use crate::server::subnet_manager::maintenance::Rehearsed;
 

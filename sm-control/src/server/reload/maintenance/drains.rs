@@ -1,0 +1,118 @@
+//! `drain` and `undrain`: routes leave a part while it is still there, and take it again.
+//!
+//! | refused where | unless |
+//! |---|---|
+//! | hosts have no way but the part | forced |
+//! | routes without it have no path for some pairs, or are another engine's | forced |
+//! | there are no routes without it | never |
+
+use sa_compiler::drained::Cost;
+
+use super::super::Loader;
+use super::{Change, report};
+use crate::server::operators::control::Refusal;
+use crate::server::operators::control::maintenance::{
+    DrainReport, PlanReport, Report, UndrainReport,
+};
+use crate::server::subnet_manager::maintenance::resolve;
+
+impl Loader<'_> {
+    /// Routes leave a part. Errors: it costs somebody a path, or there are no such routes.
+    pub(super) fn drain(&mut self, word: &str, force: bool) -> Result<Report, Refusal> {
+        let manager = self.manager()?;
+        let part = resolve(word, manager.subnet()).map_err(Refusal::refused)?;
+        let name = part.word();
+        let drains = manager.drains().with(part).map_err(Refusal::refused)?;
+        let change = Change {
+            config: None,
+            drains,
+            words: Vec::new(),
+        };
+        let standing = manager.drains().wanted();
+        let (rehearsed, plan) = self.rehearse(&change)?;
+        if let Some(why) = report::set_aside(&rehearsed) {
+            return Err(Refusal::refused(format!(
+                "routes would not leave {name}: {why}"
+            )));
+        }
+        let parts = &rehearsed.planned.compiled.parts;
+        let topology = parts.subnet.topology(&parts.options);
+        let cost = change.drains.wanted().cost(&topology);
+        let before = standing.cost(&topology);
+        let more = Cost {
+            hosts: cost.hosts.saturating_sub(before.hosts),
+            pairs: cost.pairs.saturating_sub(before.pairs),
+        };
+        if !force {
+            admit(&name, more, &plan)?;
+        }
+        drop(rehearsed);
+        let before = self.manager()?.drains().clone();
+        self.manager()?.set_drains(change.drains);
+        if let Err(refusal) = self.keep_drains() {
+            self.manager()?.set_drains(before);
+            return Err(refusal);
+        }
+        let done = self.sweep("sapphire drain")?;
+        Ok(Report::Drain(DrainReport {
+            part: name,
+            done,
+            entries_changed: plan.entries_changed,
+            pairs: plan.pairs,
+            hosts_without_another_way: more.hosts,
+            pairs_without_another_way: more.pairs,
+            kept: !self.manager()?.drains().is_in_memory(),
+        }))
+    }
+
+    /// Routes may take a part again. Errors: it is not drained.
+    pub(super) fn undrain(&mut self, word: &str) -> Result<Report, Refusal> {
+        let manager = self.manager()?;
+        let before = manager.drains().clone();
+        let (drains, part) = before
+            .without(word, manager.subnet())
+            .map_err(Refusal::refused)?;
+        manager.set_drains(drains);
+        if let Err(refusal) = self.keep_drains() {
+            self.manager()?.set_drains(before);
+            return Err(refusal);
+        }
+        Ok(Report::Undrain(UndrainReport {
+            part: part.word(),
+            done: self.sweep("sapphire undrain")?,
+        }))
+    }
+
+    /// Errors: the file cannot be written.
+    pub(super) fn keep_drains(&mut self) -> Result<(), Refusal> {
+        let kept = self.manager()?.drains().keep();
+        kept.map_err(|error| Refusal::failed(format!("{error}; nothing has changed")))
+    }
+}
+
+/// Errors: somebody would lose a path when the part is pulled.
+fn admit(name: &str, more: Cost, plan: &PlanReport) -> Result<(), Refusal> {
+    let Cost { hosts, pairs } = more;
+    if pairs > 0 {
+        let whose = match hosts {
+            0 => String::new(),
+            hosts => format!(" ({hosts} hosts hang on it)"),
+        };
+        return Err(Refusal::refused(format!(
+            "{pairs} pairs of hosts have no way but {name}{whose}, and lose it when that is pulled; with --force routes leave it but for these"
+        )));
+    }
+    if plan.pairs.lost > 0 {
+        let lost = plan.pairs.lost;
+        return Err(Refusal::refused(format!(
+            "{lost} pairs of hosts would have no path on the routes that leave {name}; --force drains it all the same"
+        )));
+    }
+    if plan.engine != plan.engine_before {
+        let (before, now) = (&plan.engine_before, &plan.engine);
+        return Err(Refusal::refused(format!(
+            "without {name} the engine would be {now} instead of {before}, which writes every table; --force does it"
+        )));
+    }
+    Ok(())
+}
