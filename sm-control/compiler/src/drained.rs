@@ -13,6 +13,9 @@
 //! | of a drained switch | without it something could not be reached; those beside it to the same switch as well |
 //! | drained itself | without it something could not be reached |
 //!
+//! This is the tree of Kruskal, with the rank for a weight: of all ways to keep what is joined together it uses the least of what is drained.
+//! Engines see a topology with fewer cables and route it as after a failure, so whatever they promise for failures holds for drains.
+//!
 //! So a drain never cuts a path, whatever fails while it stands: what only a drained part can carry goes over it. A switch with one
 //! neighbour is on nobody's way, by whichever engine. How many pairs have no other way says [`Drained::cost`].
 //!
@@ -60,7 +63,9 @@ impl Drained {
             .map(|cable| (self.rank(topology, cable), cable))
             .collect();
         order.sort_unstable();
+        // The first cables join what they can; a later one is needed only where they do not.
         let mut joined = Joined::new(topology.switches.len());
+        // Pairs of switches that are joined by a cable that was needed.
         let mut beside = BTreeSet::new();
         let mut gone = Vec::new();
         for (rank, cable) in order {
@@ -71,6 +76,7 @@ impl Drained {
                 Rank::OfOne | Rank::OfBoth if is_needed => {
                     beside.insert((one, other));
                 }
+                // All lanes of a trunk stay: engines spread over them.
                 Rank::OfOne | Rank::OfBoth if beside.contains(&(one, other)) => {}
                 Rank::Drained if is_needed => {}
                 _ => gone.push(cable),
@@ -90,6 +96,7 @@ impl Drained {
         for cable in cables(topology) {
             let [(one, _), (other, _)] = cable;
             all.join(one, other);
+            // What is left when all that is drained is pulled.
             if self.rank(topology, cable) == Rank::Free {
                 rest.join(one, other);
             }
@@ -115,6 +122,7 @@ impl Drained {
         }
     }
 
+    /// A cable that is drained itself goes first, whatever its switches are.
     fn rank(&self, topology: &Topology, cable: Cable) -> Rank {
         let ends = cable.map(|(switch, port)| (topology.switch(switch).guid, port));
         if ends.iter().any(|end| self.ports.contains(end)) {
@@ -132,10 +140,13 @@ impl Drained {
 /// Which cables are kept before others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
+    /// Nothing of it is drained.
     Free,
     /// One end is a drained switch's.
     OfOne,
+    /// Both ends are.
     OfBoth,
+    /// It is drained itself.
     Drained,
 }
 
@@ -153,6 +164,7 @@ fn cables(topology: &Topology) -> impl Iterator<Item = Cable> + '_ {
     })
 }
 
+/// Leaves a port without a far end; engines route around it like around a cable that is pulled.
 fn unplug(topology: &mut Topology, switch: SwitchIx, port: u8) {
     let switch = topology.switches.get_mut(switch.index());
     if let Some(facts) = switch.and_then(|switch| switch.ports.get_mut(usize::from(port))) {
@@ -176,6 +188,7 @@ fn pairs(hosts: impl Iterator<Item = (u32, u64)>) -> u64 {
 struct Joined(Vec<u32>);
 
 impl Joined {
+    /// Each switch is alone.
     fn new(switches: usize) -> Self {
         Self((0..).take(switches).collect())
     }
@@ -189,6 +202,7 @@ impl Joined {
         one != other
     }
 
+    /// The same for all switches that are joined. Cost: next to nothing, as ways are halved.
     fn root(&mut self, switch: SwitchIx) -> u32 {
         let mut at = switch.0;
         while let Some(up) = self.0.get(at as usize).copied().filter(|up| *up != at) {
@@ -205,6 +219,7 @@ impl Joined {
 
 /// As the provenance of a snapshot has it: `0x0000000000200010 0x0000000000200000:3`.
 impl fmt::Display for Drained {
+    /// Shape: node GUIDs, then node GUIDs with ports; a blank between two.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let switches = self.switches.iter().map(ToString::to_string);
         let ports = self.ports.iter();

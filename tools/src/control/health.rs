@@ -143,6 +143,7 @@ fn findings(text: &mut String, answer: &Value, all: bool) {
     );
 }
 
+/// A finding with both of its ends, and what to do about it.
 fn of_finding(text: &mut String, finding: &Value) {
     let word = |name: &str| text_of(finding.get(name));
     let severity = match finding.get("severity").and_then(Value::as_str) {
@@ -212,11 +213,13 @@ fn place(at: Option<&Value>) -> String {
     }
 }
 
+/// Nothing where the answer has no such list.
 fn list<'a>(answer: &'a Value, name: &str) -> &'a [Value] {
     let list = answer.get(name).and_then(Value::as_array);
     list.map_or(&[], Vec::as_slice)
 }
 
+/// With an s where it is not one.
 fn count(number: u64, one: &str) -> String {
     let number = usize::try_from(number).unwrap_or(usize::MAX);
     display::count(number, one, &format!("{one}s"))

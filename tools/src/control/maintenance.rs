@@ -1,7 +1,14 @@
 //! `sapphire drain`, `undrain`, `plan`, `apply`, `lid`: what is asked of the Subnet Manager in a daemon.
 //!
+//! | exit | what it says |
+//! |---|---|
+//! | 0 | done, and acknowledged by all switches |
+//! | 1 | done, and not acknowledged by all: the next sweeps go on |
+//! | 3 | refused: nothing has changed |
+//! | 4 | nobody answers |
+//!
 //! Each is one request and one answer on the control socket, like `reload`; what may be done is the daemon's to say. What it refuses
-//! is exit 3: nothing has changed then. Files go by their names, made absolute here, as the daemon stands elsewhere.
+//! is exit 3. Files go by their names, made absolute here, as the daemon stands elsewhere.
 
 use std::path::PathBuf;
 
@@ -100,6 +107,7 @@ pub(crate) struct LidForget {
 /// Returns when the switches have answered. Errors: refused (exit 3); not acknowledged by all (exit 1).
 pub(crate) fn drain(verb: &Drain) -> Outcome {
     let control = &verb.control;
+    // What is written up already needs no patience.
     if verb.list {
         let patience = control.patience_of_a_question();
         let request = request("drained", []);
@@ -128,6 +136,7 @@ pub(crate) fn undrain(verb: &Undrain) -> Outcome {
 pub(crate) fn plan(verb: &Plan) -> Outcome {
     let mut fields = Vec::new();
     if let Some(path) = &verb.change {
+        // The daemon has another working directory.
         let whole = std::path::absolute(path);
         let whole = whole.map_err(|error| Failure::failed_in(path, error.to_string()))?;
         fields.push(("change", whole.to_string_lossy().into_owned().into()));
@@ -135,6 +144,7 @@ pub(crate) fn plan(verb: &Plan) -> Outcome {
     if let Some(engine) = &verb.engine {
         fields.push(("engine", engine.clone().into()));
     }
+    // An empty list is none.
     for (name, parts) in [("drain", &verb.drain), ("undrain", &verb.undrain)] {
         fields.push((name, parts.clone().into()));
     }
@@ -173,6 +183,7 @@ pub(crate) fn lid(verb: &Lid) -> Outcome {
 
 /// Shows the answer. Errors: the daemon did not do it; switches have not acknowledged it, and scripts must not go on.
 fn done(control: &Control, answer: Value, text: fn(&Value) -> String) -> Outcome {
+    // Before the answer is given away to be shown.
     let is_open = answer.get("acknowledged") == Some(&Value::Bool(false));
     said(control, answer, text)?;
     match is_open {
@@ -183,6 +194,7 @@ fn done(control: &Control, answer: Value, text: fn(&Value) -> String) -> Outcome
     }
 }
 
+/// A request with its fields. Shape: an object, which goes out as a line.
 fn request(verb: &str, fields: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     let mut all = Map::new();
     all.insert("verb".to_owned(), verb.into());
@@ -205,10 +217,9 @@ fn seconds(text: &str) -> Result<u64, String> {
         'd' => 86_400,
         _ => return Err(expected()),
     };
-    let number: u64 = text
-        .trim_end_matches(unit)
-        .parse()
-        .map_err(|_| expected())?;
+    // One letter: what is left has to be a number, `1hh` is none.
+    let digits = text.strip_suffix(unit).unwrap_or_default();
+    let number: u64 = digits.parse().map_err(|_| expected())?;
     number.checked_mul(factor).ok_or_else(expected)
 }
 

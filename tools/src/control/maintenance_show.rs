@@ -1,4 +1,4 @@
-//! Answers about maintenance for people. As in [`super::show`], what is not in an answer makes no line.
+//! Answers about maintenance for people: what must not be overlooked is in capitals. As in [`super::show`], what is not in an answer makes no line.
 
 use std::fmt::Write;
 
@@ -16,6 +16,7 @@ fn lines(all: &[(&str, String)]) -> String {
     text
 }
 
+/// Nothing where the answer has no such list: an older daemon may not know it.
 fn list<'a>(answer: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
     answer
         .get(name)
@@ -24,11 +25,13 @@ fn list<'a>(answer: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
         .flatten()
 }
 
+/// A line for each part: what it is, its GUID, and whether it may be pulled.
 pub(super) fn drained(answer: &Value) -> String {
     let parts = list(answer, "drained").map(|part| {
         let word = |name: &str| text_of(part.get(name));
         let is = |name: &str| part.get(name) == Some(&Value::Bool(true));
         let state = match (is("present"), is("acknowledged")) {
+            // It may be gone already, which is as good.
             (false, _) => "away",
             (true, true) => "may be pulled",
             (true, false) => "ROUTES HAVE NOT ALL LEFT IT",
@@ -42,6 +45,7 @@ pub(super) fn drained(answer: &Value) -> String {
     text
 }
 
+/// First whether it may be pulled, which is what it was drained for.
 pub(super) fn drain(answer: &Value) -> String {
     let part = text_of(answer.get("part"));
     let first = match is_acknowledged(answer) {
@@ -61,12 +65,14 @@ pub(super) fn drain(answer: &Value) -> String {
     lines(&all)
 }
 
+/// What is in use again.
 pub(super) fn undrain(answer: &Value) -> String {
     let mut all = vec![("drained no more", text_of(answer.get("part")))];
     all.extend(of_done(answer));
     lines(&all)
 }
 
+/// What would be sent, whom it concerns, what may go wrong, and how to have it done.
 pub(super) fn plan(answer: &Value) -> String {
     let word = |name: &str| text_of(answer.get(name));
     let mut all = vec![("plan", word("plan"))];
@@ -102,6 +108,7 @@ pub(super) fn plan(answer: &Value) -> String {
     lines(&all)
 }
 
+/// What was done, and what the operator still has to write down.
 pub(super) fn apply(answer: &Value) -> String {
     let mut all = vec![("applied", text_of(answer.get("plan")))];
     all.extend(of_done(answer));
@@ -111,16 +118,19 @@ pub(super) fn apply(answer: &Value) -> String {
     lines(&all)
 }
 
+/// All ports with LIDs, a line each.
 pub(super) fn lids(answer: &Value) -> String {
     of_lids(answer, "ports", |_| true)
 }
 
+/// Of them those that are away.
 pub(super) fn lids_away(answer: &Value) -> String {
     of_lids(answer, "ports", |port| {
         port.get("present") != Some(&Value::Bool(true))
     })
 }
 
+/// What is free now, and how many ports are left.
 pub(super) fn forgotten(answer: &Value) -> String {
     let count = list(answer, "forgotten").count();
     let left = text_of(answer.get("left"));
@@ -128,6 +138,7 @@ pub(super) fn forgotten(answer: &Value) -> String {
     format!("{rows}{count} forgotten, {left} left\n")
 }
 
+/// GUID, LIDs, and when it was last there.
 fn of_lids(answer: &Value, name: &str, is_shown: impl Fn(&Value) -> bool) -> String {
     let rows = list(answer, name)
         .filter(|port| is_shown(port))
@@ -150,10 +161,12 @@ fn of_lids(answer: &Value, name: &str, is_shown: impl Fn(&Value) -> bool) -> Str
     rows.collect()
 }
 
+/// False too where the answer does not say it.
 fn is_acknowledged(answer: &Value) -> bool {
     answer.get("acknowledged") == Some(&Value::Bool(true))
 }
 
+/// What a sweep has sent, and what is not acknowledged.
 fn of_done(answer: &Value) -> Vec<(&'static str, String)> {
     let word = |name: &str| text_of(answer.get(name));
     let mut all = vec![("Sets", word("sets")), ("epoch", word("epoch"))];
@@ -161,6 +174,7 @@ fn of_done(answer: &Value) -> Vec<(&'static str, String)> {
     all
 }
 
+/// Who notices it.
 fn of_pairs(answer: &Value) -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
     if let Some(pairs @ Value::Object(_)) = answer.get("pairs") {

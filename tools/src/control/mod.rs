@@ -244,8 +244,10 @@ fn too_slow(path: &Path, patience: Duration) -> Failure {
 /// bytes.
 fn exchange(path: &Path, request: &Value, patience: Duration) -> io::Result<String> {
     let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(patience))?;
-    stream.set_write_timeout(Some(patience))?;
+    // The caller's patience ends first, and its words say more than those of a socket.
+    let longest = Some(patience.saturating_add(Duration::from_secs(1)));
+    stream.set_read_timeout(longest)?;
+    stream.set_write_timeout(longest)?;
     stream.write_all(format!("{request}\n").as_bytes())?;
     let mut line = String::new();
     // A line without end is cut off there, and is no JSON then.

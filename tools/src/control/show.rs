@@ -126,6 +126,7 @@ pub(super) fn status(answer: &Value) -> String {
     text
 }
 
+/// Which snapshot serves now.
 pub(super) fn reload(answer: &Value) -> String {
     let epoch = text_of(answer.get("epoch"));
     format!("reloaded, epoch {epoch}\n")
@@ -207,6 +208,7 @@ fn of_manager(manager: &Value) -> Vec<(&'static str, String)> {
         .collect()
 }
 
+/// What the local service has answered.
 fn of_local(local: &Value) -> String {
     let word = |name: &str| text_of(local.get(name));
     let refused = object(local.get("refused"));

@@ -17,6 +17,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
+    /// The machine whose files begin there; `/` for this one.
     pub(super) fn under(root: &Path) -> Self {
         Self {
             root: root.to_owned(),

@@ -139,6 +139,7 @@ fn cable(text: &str) -> Result<(String, u8), String> {
     end.ok_or_else(|| "expected a switch and a port, as L0_1:7".to_owned())
 }
 
+/// Errors: as [`write`].
 pub(super) fn write_fat_tree(verb: &FatTree) -> Outcome {
     let spec = FatTreeSpec {
         levels: verb.levels,
@@ -150,6 +151,7 @@ pub(super) fn write_fat_tree(verb: &FatTree) -> Outcome {
     write(fat_tree(&spec), &verb.common)
 }
 
+/// Groups of switches that are all joined. Errors: as [`write`].
 pub(super) fn write_dragonfly(verb: &Dragonfly) -> Outcome {
     write(
         dragonfly(&groups(&verb.groups, verb.switches, None)),
@@ -157,11 +159,13 @@ pub(super) fn write_dragonfly(verb: &Dragonfly) -> Outcome {
     )
 }
 
+/// Groups of leaves and spines. Errors: as [`write`].
 pub(super) fn write_dragonfly_plus(verb: &DragonflyPlus) -> Outcome {
     let spec = groups(&verb.groups, verb.leaves, Some(verb.spines));
     write(dragonfly(&spec), &verb.groups.common)
 }
 
+/// `spines`: none where the switches of a group are alike.
 const fn groups(verb: &Groups, switches: u8, spines: Option<u8>) -> DragonflySpec {
     DragonflySpec {
         switches,
@@ -172,6 +176,7 @@ const fn groups(verb: &Groups, switches: u8, spines: Option<u8>) -> DragonflySpe
     }
 }
 
+/// Errors: as [`write`].
 pub(super) fn write_hyperx(verb: &HyperX) -> Outcome {
     let spec = HyperXSpec {
         size: verb.size.clone(),
@@ -181,6 +186,7 @@ pub(super) fn write_hyperx(verb: &HyperX) -> Outcome {
     write(hyperx(&spec), &verb.common)
 }
 
+/// The same seed gives the same fabric. Errors: as [`write`].
 pub(super) fn write_random(verb: &Random) -> Outcome {
     let spec = RandomSpec {
         switches: verb.switches,
@@ -191,6 +197,7 @@ pub(super) fn write_random(verb: &Random) -> Outcome {
     write(random(&spec), &verb.common)
 }
 
+/// Writes a fabric into its folder. Errors: there is no such fabric; a part to leave out is not in it; the folder cannot be written.
 fn write(planned: Result<Wiring, GenerateError>, common: &Common) -> Outcome {
     let wiring = planned.and_then(|wiring| damaged(wiring, common));
     let wiring = wiring.map_err(|error| Failure::usage(error.to_string()))?;
@@ -202,6 +209,7 @@ fn write(planned: Result<Wiring, GenerateError>, common: &Common) -> Outcome {
     written(&common.output, wiring.counts())
 }
 
+/// Without what is to be left out. Errors: it is not there.
 fn damaged(mut wiring: Wiring, common: &Common) -> Result<Wiring, GenerateError> {
     // Cables first: one of a switch that is left out as well is named by either end.
     for (switch, port) in &common.rm_link {

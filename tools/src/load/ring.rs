@@ -84,6 +84,7 @@ pub(super) fn load(
     load.run()
 }
 
+/// A request, and what its answer is to be, as far as a snapshot tells.
 fn question(nth: usize, asked: &Asked, judge: &Judge<'_>) -> Question {
     let mut mad = [0; SHORT];
     mad.copy_from_slice(asked.slot.mad.get(..SHORT).unwrap_or(&[0; SHORT]));
@@ -106,13 +107,18 @@ const fn ends(workload: Workload) -> core::ops::Range<usize> {
     }
 }
 
+/// A run over a ring, and what it has come to so far.
 struct RingLoad<'a> {
     client: &'a mut Client,
+    /// Asked one after the other, and from the first again.
     questions: Vec<Question>,
+    /// Where request and record name both ends. Units: bytes of a MAD.
     ends: core::ops::Range<usize>,
     judge: &'a Judge<'a>,
     pace: Pace,
+    /// Nothing new is sent afterwards.
     duration: Duration,
+    /// What has no answer for so long has none.
     timeout: Duration,
     start: Instant,
     /// Position of the first request.
@@ -129,6 +135,7 @@ struct RingLoad<'a> {
 }
 
 impl RingLoad<'_> {
+    /// Until all is answered, or late enough to be given up. Errors: the daemon is gone.
     fn run(mut self) -> Outcome<LiveReport> {
         let (mut empty, mut last, mut moved) = (0u32, Duration::ZERO, Duration::ZERO);
         loop {
@@ -168,6 +175,7 @@ impl RingLoad<'_> {
         Ok(self.finish(last))
     }
 
+    /// What is out still counts as lost, and as slow as the patience is long. `last`: when something came last.
     fn finish(mut self, last: Duration) -> LiveReport {
         let lost = self.client.in_flight() + self.late.len() as u64;
         for _ in 0..lost {
@@ -223,6 +231,7 @@ impl RingLoad<'_> {
         }
     }
 
+    /// Sends what is due, as far as slots are free. Gives how many.
     fn send(&mut self, now: Duration) -> usize {
         let due = self.due(now);
         let first = self.sent;
@@ -241,6 +250,7 @@ impl RingLoad<'_> {
                     sa_client::request::set_transaction(&mut slot.mad, number + 1);
                 }
             }
+            // All of a batch become visible at once, which is one store.
             self.client.publish(count);
             if matches!(self.pace, Pace::Closed { .. }) {
                 let slots = self.client.slots();
@@ -304,6 +314,7 @@ impl RingLoad<'_> {
         count
     }
 
+    /// The same of answers that came apart from their slots.
     fn take_late(&mut self) -> usize {
         if self.late.is_empty() {
             return 0;
@@ -328,11 +339,13 @@ impl RingLoad<'_> {
         count
     }
 
+    /// An answer has come, right or wrong.
     fn answered(&mut self, since: Duration, now: Duration) {
         self.report.answered += 1;
         self.record(since, now);
     }
 
+    /// How long one took.
     fn record(&mut self, since: Duration, now: Duration) {
         // The first tenth warms up.
         if since >= self.duration / 10 {
@@ -340,6 +353,7 @@ impl RingLoad<'_> {
         }
     }
 
+    /// What is wrong with an answer that is not the one expected, and its status. Most runs never come here.
     #[cold]
     fn look_closer(&mut self, number: u64, mad: &[u8]) {
         let index = index(number, self.questions.len());
@@ -360,6 +374,7 @@ impl RingLoad<'_> {
     }
 }
 
+/// Which question a request was.
 fn index(number: u64, questions: usize) -> usize {
     usize::try_from(number % (questions as u64).max(1)).unwrap_or(0)
 }

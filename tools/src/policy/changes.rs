@@ -71,6 +71,7 @@ struct Level<'a> {
     change: &'static str,
     /// What it gave.
     old: Option<&'a str>,
+    /// What it gives.
     new: Option<&'a str>,
 }
 
@@ -78,8 +79,11 @@ struct Level<'a> {
 #[derive(Debug, Serialize)]
 struct Group<'a> {
     name: &'a str,
+    /// As of a level.
     change: &'static str,
+    /// Ports that are in it now.
     gained: Vec<String>,
+    /// Ports that were.
     lost: Vec<String>,
 }
 
@@ -176,6 +180,7 @@ impl<'a> Changes<'a> {
         }
     }
 
+    /// For programs.
     fn reported(&self, transition: &Transition) -> Other {
         let (old, new) = (&self.old.policy, &self.new.policy);
         let (from, to) = (old.level(transition.old), new.level(transition.new));
@@ -234,6 +239,7 @@ impl<'a> Changes<'a> {
         }
     }
 
+    /// Who gets what instead of what, each with a request that shows it.
     fn print_answers(&self, answers: &Answers) {
         let Answers {
             pairs,
@@ -266,6 +272,7 @@ impl<'a> Changes<'a> {
         self.new.policy.ulp_names.describe(ServiceId(id))
     }
 
+    /// A request in words, with the rules that it met and meets.
     fn example(&self, example: &Example) -> String {
         let query = &example.query;
         let fields = [
@@ -290,15 +297,18 @@ impl<'a> Changes<'a> {
         )
     }
 
+    /// How both are meant; none where that is the same.
     fn semantics(&self) -> Option<(Semantics, Semantics)> {
         let both = (self.old.policy.semantics, self.new.policy.semantics);
         (both.0 != both.1).then_some(both)
     }
 
+    /// Those that were found; none without a fabric.
     fn transitions(&self) -> impl Iterator<Item = &Transition> {
         self.answers.iter().flat_map(|answers| &answers.transitions)
     }
 
+    /// Who comes into a group and who goes.
     fn members(&self, group: &GroupChange) -> String {
         let side = |word: &str, ports: &[usize]| match ports.is_empty() {
             true => String::new(),
@@ -311,6 +321,7 @@ impl<'a> Changes<'a> {
         side("come", &group.gained) + &side("go", &group.lost)
     }
 
+    /// In the same order.
     fn names(&self, ports: &[usize]) -> Vec<String> {
         ports.iter().map(|port| self.name(*port)).collect()
     }
@@ -327,11 +338,13 @@ impl<'a> Changes<'a> {
     }
 }
 
+/// A level, with what it gives.
 fn level(policy: &Policy, (at, labels): (LevelIx, FlowLabels)) -> String {
     let level = policy.level(at);
     format!("{} ({})", level.title(), offer_with(level, labels))
 }
 
+/// Where a rule stands. `at`: none for the default level.
 fn rule(file: &PolicyFile, at: Option<RuleIx>) -> String {
     match at {
         Some(rule) => format!("{}:{}", file.name, file.policy.rule(rule).span.start.line),

@@ -105,10 +105,12 @@ struct View<'a> {
 }
 
 impl View<'_> {
+    /// As the fabric has them.
     fn held(&self) -> &Held {
         &self.sources.partitions
     }
 
+    /// With their places in the file.
     fn partitions(&self) -> impl Iterator<Item = (usize, &Partition)> {
         self.held().list().iter().enumerate()
     }
@@ -124,6 +126,7 @@ impl View<'_> {
             .collect()
     }
 
+    /// By its number where the fabric does not know the port.
     fn name(&self, port: usize) -> String {
         let subnet = &self.sources.subnet;
         subnet.end_ports().get(port).map_or_else(
@@ -182,6 +185,7 @@ impl View<'_> {
         }
     }
 
+    /// For people.
     fn print(&self) {
         for (at, partition) in self.partitions() {
             let Partition { name, base, sl, .. } = partition;

@@ -111,6 +111,7 @@ impl Counter {
         }
     }
 
+    /// Its place in sets of counters.
     const fn bit(self) -> u32 {
         1 << self as u32
     }
@@ -119,6 +120,7 @@ impl Counter {
 /// What one visit to a port has told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reading {
+    /// By counter; 0 where it is not known.
     values: [u64; COUNTERS],
     /// Those that the port has, a bit each.
     known: u32,
@@ -218,6 +220,7 @@ impl Reading {
         }
     }
 
+    /// `most`: the largest value that its field holds.
     fn set(&mut self, counter: Counter, value: u64, most: u64) {
         if let Some(place) = self.values.get_mut(counter as usize) {
             *place = value;

@@ -73,6 +73,7 @@ pub(crate) type Key = (Kind, Guid, Option<u8>);
 pub(crate) struct Findings {
     /// With the words that were told.
     standing: BTreeMap<Key, (Finding, String)>,
+    /// In the order in which it happened.
     news: Vec<News>,
 }
 
@@ -145,6 +146,7 @@ impl Findings {
 }
 
 impl Finding {
+    /// What makes two findings the same one, whatever their numbers say.
     pub(crate) fn key(&self) -> Key {
         (self.kind, self.place.guid, self.place.port)
     }

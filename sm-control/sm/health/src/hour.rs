@@ -71,17 +71,21 @@ pub(crate) fn covered(first: Duration, now: Duration) -> Duration {
     now.saturating_sub(first.max(begins))
 }
 
+/// Of the piece that a time is in, counted from time 0.
 fn number(at: Duration) -> u64 {
     at.as_secs() / PIECE.as_secs()
 }
 
+/// Where a piece is kept; the one six before was there.
 fn place(number: u64) -> usize {
     usize::try_from(number % PIECES as u64).unwrap_or_default()
 }
 
+/// How many are kept, the one that goes on among them.
 const PIECES: usize = 6;
 /// The oldest piece is so many before the newest.
 const LAST: u64 = PIECES as u64 - 1;
+/// How long a piece is.
 const PIECE: Duration = Duration::from_secs(600);
 
 #[cfg(test)]

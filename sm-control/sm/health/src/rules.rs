@@ -35,10 +35,15 @@ use crate::watch::{Added, Watch};
 
 /// A port that is judged.
 pub(crate) struct Case<'a> {
+    /// Which one.
     pub(crate) place: Place,
+    /// How its link runs.
     pub(crate) end: End,
+    /// What it has counted.
     pub(crate) watch: &'a Watch,
+    /// The far end, with what that has counted.
     pub(crate) peer: Option<(Place, Option<&'a Watch>)>,
+    /// When it is judged.
     pub(crate) now: Duration,
 }
 
@@ -259,6 +264,7 @@ fn ratio(count: u64, of: f64) -> Option<f64> {
 }
 
 impl Case<'_> {
+    /// Of what may be found of this port.
     const fn key(&self, kind: Kind) -> crate::finding::Key {
         (kind, self.place.guid, self.place.port)
     }

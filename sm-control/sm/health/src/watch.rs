@@ -20,7 +20,9 @@ use crate::hour::{self, Hour};
 pub(crate) struct Watch {
     /// The first reading.
     first: Option<Duration>,
+    /// The latest one: what the next one is more is new.
     last: Option<(Duration, Reading)>,
+    /// Errors; none where there was none for an hour.
     hour: Option<Box<Hour>>,
     /// The last sweep found the link.
     pub(crate) is_up: bool,
@@ -94,10 +96,12 @@ impl Watch {
         !self.is_up && self.hour.as_ref().is_none_or(|hour| hour.is_empty(now))
     }
 
+    /// The sum of an hour.
     fn slot(&self, slot: usize, now: Duration) -> u64 {
         self.hour.as_ref().map_or(0, |hour| hour.sum(slot, now))
     }
 
+    /// Adds to it.
     fn count(&mut self, slot: usize, by: u64, now: Duration) {
         if by > 0 {
             self.hour.get_or_insert_default().add(slot, by, now);

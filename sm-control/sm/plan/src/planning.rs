@@ -13,9 +13,13 @@ use crate::{PlanError, Planned, Planner};
 /// The plan of one sweep, to be lent to it and looked at afterwards.
 #[derive(Debug)]
 pub struct Planning<'a> {
+    /// Remembers LIDs and P_Key indices over sweeps.
     planner: &'a mut Planner,
+    /// In service.
     before: Option<&'a FabricState>,
+    /// Of the snapshot.
     stamp: Stamp,
+    /// None until the sweep has found the subnet.
     planned: Option<Result<Planned, PlanError>>,
 }
 
@@ -56,6 +60,7 @@ impl<'a> Planning<'a> {
 }
 
 impl Plan for Planning<'_> {
+    /// Plans. None: that failed, which [`Planning::into_planned`] tells.
     fn wanted(&mut self, found: &Subnet) -> Option<Arc<Wanted>> {
         let planned = self.planner.plan(found, self.before, self.stamp);
         let wanted = planned.as_ref().ok().map(|plan| Arc::clone(&plan.wanted));
@@ -63,6 +68,7 @@ impl Plan for Planning<'_> {
         wanted
     }
 
+    /// In which order routes may change, of what the switches hold by now.
     fn transition(&mut self, held: &Subnet) -> Transition {
         match &mut self.planned {
             Some(Ok(planned)) => planned.change_from(held, self.before),

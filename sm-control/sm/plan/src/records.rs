@@ -135,6 +135,7 @@ fn multicast_record(
     record
 }
 
+/// The lower 16 bits, which are the number of a block.
 const fn low_half(modifier: u32) -> u16 {
     let [_, _, high, low] = modifier.to_be_bytes();
     u16::from_be_bytes([high, low])
@@ -143,6 +144,7 @@ const fn low_half(modifier: u32) -> u16 {
 /// In the modifier of a multicast table: the number of the block of 32 MLIDs.
 const MLID_BLOCK: u16 = 0x1ff;
 
+/// What a record is made from.
 struct View<'a> {
     found: &'a Subnet,
     wanted: &'a Wanted,

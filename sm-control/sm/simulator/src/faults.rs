@@ -56,6 +56,7 @@ impl Rule {
         }
     }
 
+    /// It has some left, and names nothing that the SMP has otherwise.
     fn fits(&self, device: &Device, smp: &Smp) -> bool {
         let header = &smp.header;
         self.count > 0
@@ -73,10 +74,12 @@ impl Rule {
 /// The rules in force, in the order in which they were given.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
+    /// A narrow one before a wide one.
     rules: Vec<Rule>,
 }
 
 impl Faults {
+    /// Behind all others.
     pub(crate) fn add(&mut self, rule: Rule) {
         self.rules.push(rule);
     }
@@ -88,6 +91,7 @@ impl Faults {
             rule.skip -= 1;
             return None;
         }
+        // For ever is for ever.
         if rule.count != u64::MAX {
             rule.count -= 1;
         }

@@ -66,9 +66,13 @@ impl Timing {
 pub struct Simulator {
     /// Shape: as the nodes of the fabric.
     devices: Vec<Device>,
+    /// Of all nodes and cables.
     timing: Timing,
+    /// What goes wrong.
     faults: Faults,
+    /// Answers on their way.
     queue: Queue,
+    /// Sets that changed nothing.
     needless: u64,
 }
 

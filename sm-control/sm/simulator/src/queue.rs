@@ -17,6 +17,7 @@ use sa_fabric::{NodeIx, PortRef};
 pub(crate) struct Queue {
     /// By time, then by number.
     waiting: BTreeMap<(Duration, u64), (PortRef, [u8; 256])>,
+    /// The number of the last one.
     posted: u64,
     /// Until when a node is busy.
     busy: BTreeMap<NodeIx, Duration>,
@@ -35,6 +36,7 @@ impl Queue {
         *until
     }
 
+    /// An answer is on its way, and there at this time.
     pub(crate) fn push(&mut self, at: Duration, port: PortRef, answer: [u8; 256]) {
         self.posted += 1;
         self.waiting.insert((at, self.posted), (port, answer));
@@ -49,6 +51,7 @@ impl Queue {
         Some((at, port, answer))
     }
 
+    /// When the next one is there; none: nothing is under way.
     pub(crate) fn first(&self) -> Option<Duration> {
         self.waiting.keys().next().map(|(at, _)| *at)
     }

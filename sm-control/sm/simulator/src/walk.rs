@@ -21,7 +21,9 @@ use crate::device::{Device, LINK_UP, PortState};
 
 /// The port at which it came in (of a switch reached by LID, port 0), after so many hops.
 pub(crate) struct Walked {
+    /// Where it is.
     pub(crate) at: PortRef,
+    /// Cables that it took.
     pub(crate) hops: u32,
 }
 
@@ -37,6 +39,7 @@ pub(crate) fn to(devices: &[Device], from: PortRef, lid: u16, smp: &mut Smp) -> 
     }
 }
 
+/// Port by port of its route; the way back is noted as it goes. None: it is lost.
 fn directed(devices: &[Device], from: PortRef, smp: &mut Smp) -> Option<Walked> {
     let path = smp.path()?.to_vec();
     let (mut at, mut hops) = (from, 0);
@@ -59,8 +62,10 @@ fn trained_far_end(node: &Device, port: u8) -> Option<PortRef> {
     port.peer.filter(|_| is_up)
 }
 
+/// By the forwarding tables. None: it is lost, at a table or link without a way, or in a circle.
 fn by_lid(devices: &[Device], from: PortRef, lid: u16) -> Option<Walked> {
     let (mut at, mut hops) = (from, 0);
+    // Who has the LID may be the sender itself.
     while !owns(devices, at, lid)? {
         let node = devices.get(at.node.get())?;
         let out = match node.kind {

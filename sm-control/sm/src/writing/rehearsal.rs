@@ -5,6 +5,12 @@
 //!                              ^──────────────────────────────────────────────────────────────────┘
 //! ```
 //!
+//! | what is counted | what is not |
+//! |---|---|
+//! | each Set that would be sent, once | tries after a lost answer |
+//! | one block twice, where an order asks for it | Gets that look whether a port has come up |
+//! | Sets that were refused before, where they would be tried again | Sets to nodes that are mute |
+//!
 //! It is [`Writing`] itself that runs, stages and orders included, so the numbers are those of the real run where all devices
 //! take what they are sent. One that refuses, is mute or changes meanwhile makes them others. The tables that are wanted and not
 //! known have to be read before, or they count as Sets.
@@ -26,6 +32,7 @@ use crate::model::{PortState, Subnet};
 pub struct Rehearsal {
     /// How many, by attribute.
     pub sets: BTreeMap<u16, u64>,
+    /// Never seen outside but as a number, which is of one process: hashes of another build may differ.
     /// Of all of them, in their order: place, attribute and value.
     digest: DefaultHasher,
 }
@@ -43,7 +50,9 @@ impl Rehearsal {
             true => Writing::new(subnet, wanted, transition, memory),
             false => Writing::without_links(subnet, wanted, memory),
         };
+        // Nothing is under way at any time, so whatever waits for an answer goes on at once.
         while let Some((request, set)) = writing.next_set(subnet, |_| false) {
+            // Looks whether a port has come up are Gets.
             if request.set.is_some() {
                 self.note(&set, subnet);
             }
@@ -62,6 +71,7 @@ impl Rehearsal {
         self.digest.finish()
     }
 
+    /// Counts a Set. Nodes go by GUID: their numbers are of one sweep.
     fn note(&mut self, set: &Set, subnet: &Subnet) {
         let (attribute, modifier) = set.attribute(subnet);
         *self.sets.entry(attribute).or_default() += 1;

@@ -87,12 +87,15 @@ pub(super) fn start(
 
 /// The state of the thread.
 struct Watcher {
+    /// How devices are reached.
     way: SaTransport,
     /// Opened when there is somebody to ask; none before, and after it failed.
     port: Option<CounterPort>,
     /// The number of sweeps when it was opened last.
     tried_at: Option<u64>,
+    /// The snapshot in service, for the SLs of requests.
     reader: Reader,
+    /// What others see of it.
     observed: Arc<Observed>,
     /// What is looked at.
     seen: Option<Arc<Seen>>,
@@ -101,6 +104,7 @@ struct Watcher {
 }
 
 impl Watcher {
+    /// Until the daemon ends.
     fn run(mut self, stop: &AtomicBool) {
         let _ended = Ended(Arc::clone(&self.observed));
         // Relaxed: nothing else is read through the flag.
@@ -192,6 +196,7 @@ impl Watcher {
         Ok(wakes.map_or(LONGEST_NAP, |at| at.saturating_sub(now())))
     }
 
+    /// Not longer than a stop may wait.
     fn sleep(&mut self, nap: Duration) {
         let nap = nap.min(LONGEST_NAP);
         match &mut self.port {
@@ -201,6 +206,7 @@ impl Watcher {
         }
     }
 
+    /// The port is attached anew after the next sweep; links are judged by the sweeps alone until then.
     fn lose(&mut self, error: &PortError) {
         warn!("ports are not asked for their counters until the next sweep: {error}");
         self.observed.fail(Some(error.to_string()));

@@ -42,6 +42,7 @@ pub(in crate::server) struct Observed {
 }
 
 impl Observed {
+    /// Nobody has looked yet.
     pub(in crate::server) fn new(section: HealthSection) -> Self {
         let period = Some(section.period_s).filter(|seconds| *seconds > 0);
         let period = period.map(|seconds| Duration::from_secs(seconds.into()));
@@ -84,10 +85,12 @@ impl Observed {
         self.seen.store(None);
     }
 
+    /// The subnet as the last sweep saw it; none before.
     pub(super) fn seen(&self) -> Option<Arc<Seen>> {
         self.seen.load_full()
     }
 
+    /// How many sweeps have told something.
     pub(super) fn sweeps(&self) -> u64 {
         self.sweeps.load(Ordering::Relaxed)
     }
@@ -102,14 +105,17 @@ impl Observed {
         self.health().report(sm_port::now())
     }
 
+    /// In which each port is asked once; none: none is.
     pub(in crate::server) const fn period(&self) -> Option<Duration> {
         self.period
     }
 
+    /// Why no port is asked now; none: they are.
     pub(in crate::server) fn problem(&self) -> Option<Arc<String>> {
         self.problem.load_full()
     }
 
+    /// From now on this keeps ports from being asked; none: nothing does.
     pub(super) fn fail(&self, problem: Option<String>) {
         self.problem.store(problem.map(Arc::new));
     }
@@ -119,6 +125,7 @@ impl Observed {
         self.standing.load_full()
     }
 
+    /// Faults that stand now, in words.
     pub(super) fn stand(&self, words: BTreeSet<String>) {
         self.standing.store(Arc::new(words));
     }

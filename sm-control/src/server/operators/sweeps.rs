@@ -33,6 +33,7 @@ pub(in crate::server) enum Phase {
 /// All of it. Counts are since the start of the process.
 #[derive(Debug, Default)]
 pub(in crate::server) struct Sweeps {
+    /// As a number of [`Phase`].
     phase: AtomicU8,
     /// Of the sweep at hand, else of the last one.
     pub(in crate::server) nodes: AtomicU64,
@@ -62,7 +63,9 @@ pub(in crate::server) struct Sweeps {
     pub(in crate::server) last_ms: AtomicU64,
     /// When the last one ended. Units: seconds since 1970; 0 before.
     pub(in crate::server) up_unix: AtomicU64,
+    /// Those that stand, in words.
     findings: ArcSwap<BTreeSet<String>>,
+    /// As of the last sweep or order.
     drained: ArcSwap<Vec<Drain>>,
 }
 
@@ -184,6 +187,7 @@ impl Sweeps {
         all.into_iter().find(is_it).unwrap_or(Phase::Waiting)
     }
 
+    /// From now on this is what is done.
     fn enter(&self, phase: Phase) {
         // Relaxed, as all here: nothing else is read through it.
         self.phase.store(phase as u8, Ordering::Relaxed);

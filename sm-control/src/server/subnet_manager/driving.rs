@@ -36,7 +36,7 @@ impl Manager {
     }
 
     /// The same, but that nothing is written.
-    pub(super) fn look<P: Plan>(
+    pub(super) fn run_dry<P: Plan>(
         &mut self,
         options: &ManagerOptions,
         plan: P,

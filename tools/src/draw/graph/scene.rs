@@ -132,6 +132,7 @@ impl Scene {
         scene
     }
 
+    /// Puts each switch into its sign. `left`: what is left of one.
     fn add_switches(&mut self, whole: &Topology, left: impl Fn(SwitchIx) -> Option<SwitchIx>) {
         for (number, ix) in self.wires.switches.iter().enumerate() {
             let switch = whole.switch(*ix);
@@ -151,6 +152,7 @@ impl Scene {
         }
     }
 
+    /// Counts cables by the signs at their ends, those that are not there apart.
     fn add_cables(
         &mut self,
         left: &Topology,
@@ -166,6 +168,7 @@ impl Scene {
             cables.filter(|(near, (port, far, far_port))| (near, port) < (far, far_port))
         });
         for (near, (port, far, far_port)) in cables {
+            // A cable of a switch that is not there is lost with it, and has not failed by itself.
             let ends = [near, far].map(|ix| self.sign_of[numbers[ix.index()]]);
             let bundle = self.bundles.entry(ordered(ends[0], ends[1])).or_default();
             bundle.cables += 1;
@@ -209,6 +212,7 @@ impl Scene {
         }
     }
 
+    /// Hops between signs; what lies within one sign is no line.
     pub(super) fn add_paths(&mut self, traces: Vec<Trace>) {
         let paths = traces.into_iter().map(|trace| {
             let hops = trace.hops.iter().filter_map(|hop| {
@@ -228,6 +232,7 @@ impl Scene {
         self.paths = paths.collect();
     }
 
+    /// The multicast tree of the engine; nothing where it has none.
     pub(super) fn add_tree(&mut self, parts: &FabricState) {
         self.tree = parts.routes.multicast_tree().map(|tree| {
             let branches = tree.branches().iter();

@@ -48,14 +48,17 @@ impl Wires {
         }
     }
 
+    /// Switches.
     pub(super) const fn len(&self) -> usize {
         self.switches.len()
     }
 
+    /// Switches that a cable leads to, each once.
     pub(super) fn neighbours(&self, switch: usize) -> impl Iterator<Item = usize> + '_ {
         self.near[switch].iter().map(|(near, _)| *near)
     }
 
+    /// By a cable at least.
     pub(super) fn are_joined(&self, one: usize, other: usize) -> bool {
         let near = &self.near[one];
         near.binary_search_by_key(&other, |(near, _)| *near).is_ok()

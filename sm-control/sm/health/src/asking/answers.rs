@@ -58,6 +58,7 @@ impl Asking {
         Some(self.failed(transaction, now))
     }
 
+    /// Takes an answer, and asks for what the port has besides. Shape: the reading, where it is whole.
     fn answered(&mut self, question: Question, answer: &PerformanceMad, now: Duration) -> Visited {
         self.counts.answered += 1;
         let device = self.devices.entry(question.device).or_default();
@@ -141,6 +142,7 @@ impl Asking {
         }
     }
 
+    /// The device did not answer in time: it rests, the longer the oftener.
     fn mute(&mut self, question: &Question, now: Duration) -> Visited {
         self.counts.unanswered += 1;
         self.fail(question, now)

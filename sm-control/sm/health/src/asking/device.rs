@@ -23,9 +23,11 @@ use super::question::{Class, Step};
 pub(super) struct Device {
     /// What it says that it has; none before it was asked, and after it was mute.
     pub(super) class: Option<Class>,
+    /// A visit is under way.
     is_busy: bool,
     /// Visits in a row without an answer.
     failures: u32,
+    /// It is left alone before.
     rests_until: Duration,
 }
 

@@ -102,19 +102,26 @@ pub(crate) struct Asking {
     options: Options,
     /// Device, port, where it is asked.
     order: Vec<(Guid, u8, u16)>,
+    /// The next one in that order.
     next: usize,
+    /// When it is to be asked.
     next_at: Duration,
     /// The rate allows no request before.
     request_at: Duration,
+    /// What they can tell, and which of them rest.
     devices: BTreeMap<Guid, Device>,
+    /// Without an answer yet, by transaction.
     open: BTreeMap<u32, Question>,
     /// The next questions of visits under way.
     ready: VecDeque<Question>,
+    /// Of the last request.
     transaction: u32,
+    /// For operators.
     counts: Asked,
 }
 
 impl Asking {
+    /// Nothing to ask yet. `transaction`: where to count from, so that answers to an earlier process are none.
     pub(crate) fn new(options: Options, transaction: u32) -> Self {
         Self {
             options,
@@ -155,10 +162,12 @@ impl Asking {
             .collect();
     }
 
+    /// Requests and answers since the start.
     pub(crate) const fn counts(&self) -> Asked {
         self.counts
     }
 
+    /// Ports that are asked in a round.
     pub(crate) fn ports(&self) -> usize {
         self.order.len()
     }

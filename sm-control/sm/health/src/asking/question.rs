@@ -20,34 +20,48 @@ use crate::counters::Reading;
 /// What a device says that it has.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Class {
+    /// When it said so.
     pub(super) asked_at: Duration,
+    /// PortCountersExtended, of traffic.
     pub(super) has_extended: bool,
+    /// Errors are in it too.
     pub(super) has_extended_errors: bool,
+    /// PortXmitWait.
     pub(super) has_wait: bool,
 }
 
 /// A request of a visit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Question {
+    /// Who is asked.
     pub(super) device: Guid,
+    /// About which of its ports.
     pub(super) port: u8,
+    /// Where it is asked.
     pub(super) lid: u16,
+    /// For what.
     pub(super) step: Step,
     /// So far.
     pub(super) reading: Reading,
+    /// When it counts as not answered.
     pub(super) deadline: Duration,
 }
 
 /// What it asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
+    /// What the device has: ClassPortInfo.
     Class,
+    /// PortCounters.
     Counters,
+    /// PortCountersExtended.
     Extended,
+    /// A Set that clears the counters whose bits are set, and no others.
     Clear { errors: u16, wait: u8 },
 }
 
 impl Class {
+    /// As told at a time.
     pub(super) fn of(told: &ClassPortInfo, now: Duration) -> Self {
         let mask = told.capability_mask().0;
         let extended = capability::EXTENDED | capability::EXTENDED_WITHOUT_CASTS;
@@ -72,6 +86,7 @@ impl Class {
 }
 
 impl Question {
+    /// Its AttributeID.
     pub(super) const fn attribute(&self) -> u16 {
         match self.step {
             Step::Class => attribute::CLASS_PORT_INFO,
@@ -80,6 +95,7 @@ impl Question {
         }
     }
 
+    /// As it goes out.
     pub(super) fn mad(&self, transaction: u32) -> PerformanceMad {
         match self.step {
             Step::Clear { errors, wait } => {

@@ -33,15 +33,21 @@ use crate::watch::{Added, Watch};
 /// How the links of a subnet are.
 #[derive(Debug)]
 pub struct Health {
+    /// Who is asked what, and when.
     asking: Asking,
+    /// The links that the last sweep found.
     seen: Arc<Seen>,
     /// Places in [`Seen::devices`].
     places: BTreeMap<Guid, usize>,
+    /// What ports have counted, by node GUID and port.
     watches: BTreeMap<(Guid, u8), Watch>,
+    /// What stands.
     findings: Findings,
     /// What all ports have counted since the beginning.
     totals: [u64; COUNTERS],
+    /// How often counters were found cleared.
     resets: u64,
+    /// When what need not be kept was let go last.
     tidied_at: Duration,
 }
 
@@ -169,6 +175,7 @@ impl Health {
         self.findings.take_news()
     }
 
+    /// A visit is over.
     fn visited(&mut self, visited: Visited, now: Duration) {
         match visited {
             Visited::Nothing => {}
@@ -181,6 +188,7 @@ impl Health {
         }
     }
 
+    /// A port has told its counters.
     fn read(&mut self, guid: Guid, port: u8, reading: Reading, now: Duration) {
         // A port whose link went while it was asked is nobody's.
         let Some(watch) = self.watches.get_mut(&(guid, port)) else {
@@ -222,6 +230,7 @@ impl Health {
         }
     }
 
+    /// A device has not told them, so often in a row.
     fn mute(&mut self, guid: Guid, failures: u32, now: Duration) {
         let Some(device) = self.device(guid) else {
             return;
@@ -238,6 +247,7 @@ impl Health {
         });
     }
 
+    /// None for one that no sweep has found.
     fn device(&self, guid: Guid) -> Option<&Device> {
         self.seen.devices.get(*self.places.get(&guid)?)
     }

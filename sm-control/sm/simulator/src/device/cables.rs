@@ -34,6 +34,7 @@ pub(crate) fn plug(devices: &mut [Device], one: PortRef, other: PortRef) {
     if !are_there {
         return;
     }
+    // A port has one cable.
     pull(devices, one);
     pull(devices, other);
     for (at, far) in [(one, other), (other, one)] {
@@ -50,6 +51,7 @@ pub(crate) fn reboot(devices: &mut [Device], node: NodeIx) {
         return;
     };
     device.reset();
+    // Port 0 has no cable.
     let ports = (1u8..).zip(device.ports.iter().skip(1));
     let linked: Vec<_> = ports
         .filter_map(|(own, port)| Some((own, port.peer?)))
@@ -60,6 +62,7 @@ pub(crate) fn reboot(devices: &mut [Device], node: NodeIx) {
     }
 }
 
+/// A port loses its link; its switch tells that something has changed.
 fn down(devices: &mut [Device], at: PortRef) {
     if let Some(port) = port(devices, at) {
         port.take_down();
@@ -67,6 +70,7 @@ fn down(devices: &mut [Device], at: PortRef) {
     note_change(devices, at);
 }
 
+/// A port gets one, the same way.
 fn up(devices: &mut [Device], at: PortRef) {
     if let Some(port) = port(devices, at) {
         port.bring_up();
@@ -84,6 +88,7 @@ pub(crate) fn note_change(devices: &mut [Device], at: PortRef) {
     }
 }
 
+/// None for a number that the node does not have.
 fn port(devices: &mut [Device], at: PortRef) -> Option<&mut Port> {
     devices.get_mut(at.node.get())?.port_mut(at.port)
 }

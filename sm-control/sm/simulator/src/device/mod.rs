@@ -14,7 +14,9 @@ pub(crate) use self::switch::Switch;
 /// A CA, router or switch.
 #[derive(Debug, Clone)]
 pub(crate) struct Device {
+    /// NodeGUID.
     pub(crate) guid: Guid,
+    /// NodeType.
     pub(crate) kind: NodeType,
     /// NodeInfo as every port tells it; port GUID and number are the port's.
     pub(crate) node_info: NodeRecord,
@@ -35,6 +37,7 @@ impl Device {
             .collect()
     }
 
+    /// At power-on, with the cables of the fabric.
     fn new(fabric: &Fabric, ix: NodeIx, node: &Node) -> Self {
         let port_at = |port| Port::new(fabric, node, PortRef { node: ix, port });
         let ports: Vec<Port> = (0..=node.port_count()).map(port_at).collect();
@@ -101,6 +104,7 @@ impl Device {
         let peers: Vec<_> = self.ports.iter().map(|port| port.peer).collect();
         (self.ports, self.switch) = self.power_on.clone();
         for (number, (port, peer)) in self.ports.iter_mut().zip(peers).enumerate() {
+            // Who pulled a cable before the node went off has pulled it still.
             port.peer = peer;
             if number != 0 && peer.is_none() {
                 port.take_down();
@@ -109,6 +113,7 @@ impl Device {
     }
 }
 
+/// NodeInfo and NodeDescription of a node in a file of a fabric.
 fn node_info(node: &Node) -> NodeRecord {
     let mut description = [0; 64];
     for (to, from) in description.iter_mut().zip(node.description.as_bytes()) {

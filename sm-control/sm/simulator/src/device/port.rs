@@ -59,6 +59,7 @@ pub(crate) struct Port {
 pub(super) const POWER_ON_SL_TO_VL: [u8; 8] = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xe7];
 
 impl Port {
+    /// At power-on. Its link has trained, where the fabric has a cable.
     pub(super) fn new(fabric: &Fabric, node: &Node, at: PortRef) -> Self {
         let is_switch = node.kind == NodeType::Switch;
         let port0 = at.port == 0;
@@ -96,6 +97,7 @@ impl Port {
         }
     }
 
+    /// PortState. Values that the specification does not have count as Down.
     pub(crate) const fn state(&self) -> PortState {
         match self.info.speed_supported_and_state & 0xf {
             4 => PortState::Active,
@@ -105,6 +107,7 @@ impl Port {
         }
     }
 
+    /// The speeds that are supported, in the same byte, stay.
     pub(crate) const fn set_state(&mut self, state: PortState) {
         let others = self.info.speed_supported_and_state & 0xf0;
         self.info.speed_supported_and_state = others | state as u8;
@@ -127,6 +130,7 @@ impl Port {
         self.set_physical(LINK_UP);
     }
 
+    /// LinkDownDefaultState, in the same byte, stays.
     const fn set_physical(&mut self, physical: u8) {
         let default = self.info.physical_state_and_down_default & 0xf;
         self.info.physical_state_and_down_default = (physical << 4) | default;
@@ -193,10 +197,15 @@ fn power_on_arbitration() -> [[u8; 64]; 4] {
 
 /// PortPhysicalState.
 pub(crate) const LINK_UP: u8 = 5;
+/// PortPhysicalState: looking for a far end.
 const POLLING: u8 = 2;
+/// LinkWidthActive and LinkWidthEnabled: 4x.
 const WIDTH_4X: u8 = 2;
+/// LinkWidthSupported: 1x, 4x, 8x, 12x and 2x.
 const WIDTHS: u8 = 31;
+/// LinkSpeedActive and LinkSpeedEnabled: 2.5 Gb/s a lane.
 const SPEED_SDR: u8 = 1;
+/// LinkSpeedSupported: SDR, DDR and QDR.
 const SPEEDS: u8 = 7;
 /// LinkDownDefaultState.
 const DOWN_DEFAULT_POLLING: u8 = 2;

@@ -19,6 +19,7 @@ use sa_wire::records::SwitchInfoRecord;
 /// at power-on.
 #[derive(Debug, Clone)]
 pub(crate) struct Switch {
+    /// As Get(SwitchInfo) tells it.
     pub(crate) info: SwitchInfoRecord,
     /// By block of 64 LIDs.
     pub(crate) linear: BTreeMap<u32, [u8; 64]>,
@@ -29,6 +30,7 @@ pub(crate) struct Switch {
 }
 
 impl Switch {
+    /// At power-on.
     pub(super) fn new(node: &Node) -> Self {
         Self {
             info: SwitchInfoRecord {

@@ -12,8 +12,10 @@ use sa_wire::smp::Smp;
 
 use crate::device::{Device, Port};
 
+/// How much a request is told and allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
+    /// All of it: its key is right, or none is needed.
     Full,
     /// Answered, with an M_Key of 0 in PortInfo.
     KeyHidden,
@@ -31,12 +33,14 @@ pub(super) fn access(devices: &mut [Device], at: PortRef, smp: &Smp, now: Durati
     port.map_or(Access::None, |port| of_port(port, smp, now))
 }
 
+/// The same of the port that holds the key; leases that are over end here, when somebody looks.
 fn of_port(port: &mut Port, smp: &Smp, now: Duration) -> Access {
     let key = port.info.m_key.get();
     if key == 0 {
         return Access::Full;
     }
     if port.lease_ends.is_some_and(|end| end <= now) {
+        // The key stays, and protects nothing any more.
         port.info.m_key_protect_and_lmc &= 0x3f;
         port.lease_ends = None;
     }
@@ -54,6 +58,7 @@ fn of_port(port: &mut Port, smp: &Smp, now: Duration) -> Access {
     }
 }
 
+/// Counts a wrong key, up to the largest number. The first one starts the lease, the others do not prolong it.
 fn violated(port: &mut Port, now: Duration) {
     let count = port.info.m_key_violations.get();
     port.info.m_key_violations = count.saturating_add(1).into();

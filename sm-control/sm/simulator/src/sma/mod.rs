@@ -34,8 +34,11 @@ use crate::device::{Device, Switch};
 
 /// An SMP at the port by which it reached its node.
 struct Asked<'a> {
+    /// Where it came in.
     at: PortRef,
+    /// Else a Get.
     is_set: bool,
+    /// AttributeModifier.
     modifier: u32,
     /// Of the request; turned into the answer's.
     data: &'a mut [u8; 64],
@@ -131,6 +134,7 @@ const fn only_read(asked: &Asked<'_>) -> Result<(), Status> {
     }
 }
 
+/// Errors: a Set.
 fn node_description(device: &Device, asked: Asked<'_>) -> Result<(), Status> {
     only_read(&asked)?;
     *asked.data = device.node_info.description;
@@ -149,9 +153,11 @@ fn sm_info(device: &Device, asked: Asked<'_>) -> Result<(), Status> {
     Ok(())
 }
 
+/// Errors: a Set.
 fn node_info(device: &Device, asked: Asked<'_>) -> Result<(), Status> {
     only_read(&asked)?;
     let mut record = device.node_info;
+    // The number of the port shares a word with the vendor.
     let vendor = record.port_and_vendor.get() & 0x00ff_ffff;
     record.port_and_vendor = ((u32::from(asked.at.port) << 24) | vendor).into();
     record.port_guid = port_guid(device, asked.at.port).into();
@@ -169,6 +175,7 @@ fn port_guid(device: &Device, port: u8) -> u64 {
     }
 }
 
+/// Writes what can be written, and tells what is there then. Errors: no switch.
 fn switch_info(device: &mut Device, asked: Asked<'_>) -> Result<(), Status> {
     let switch = device.switch.as_mut();
     let switch = switch.ok_or(Status::METHOD_ATTRIBUTE_NOT_SUPPORTED)?;

@@ -59,6 +59,7 @@ fn wanted(data: &[u8; 64]) -> PortInfoRecord {
     record
 }
 
+/// Writes the fields, then the state, then the VLs, as ibsim does. Errors: as [`answer`].
 fn set(devices: &mut [Device], at: PortRef, wanted: &PortInfoRecord) -> Result<(), Status> {
     let end = port(devices, at).ok_or(Status::INVALID_FIELD)?;
     keep(end, wanted);
@@ -168,6 +169,7 @@ fn change_state(devices: &mut [Device], at: PortRef, wanted: u8) -> Result<(), S
     }
 }
 
+/// None for a number that the node does not have.
 fn port(devices: &mut [Device], at: PortRef) -> Option<&mut Port> {
     devices.get_mut(at.node.get())?.port_mut(at.port)
 }

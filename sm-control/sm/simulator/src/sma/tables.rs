@@ -30,6 +30,7 @@ pub(super) fn pkeys(device: &mut Device, asked: Asked<'_>) -> Result<(), Status>
     let keys = keys.and_then(|port| port.pkeys.get_mut(usize::from(block)));
     let keys = keys.ok_or(Status::INVALID_FIELD)?;
     if asked.is_set {
+        // Entries beyond the capacity read as 0.
         let bytes = usize::from(entries.min(32)) * 2;
         put(keys, asked.data.get(..bytes));
     }
@@ -150,6 +151,7 @@ pub(super) fn multicast(device: &mut Device, asked: Asked<'_>) -> Result<(), Sta
     Ok(())
 }
 
+/// Errors: it is none.
 fn switch(device: &mut Device) -> Result<&mut Switch, Status> {
     let switch = device.switch.as_mut();
     switch.ok_or(Status::METHOD_ATTRIBUTE_NOT_SUPPORTED)

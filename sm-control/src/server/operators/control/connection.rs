@@ -39,7 +39,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 enum Request {
     // In braces: without them unknown fields would be taken.
     Status {},
+    /// The sources are read again.
     Reload {},
+    /// The snapshot before is served.
     Rollback {},
     /// How links are.
     Health {
@@ -49,31 +51,46 @@ enum Request {
     },
     /// What is drained.
     Drained {},
+    /// Routes leave a part.
     Drain {
+        /// SWITCH or SWITCH:PORT.
         part: String,
+        /// Whatever it costs.
         #[serde(default)]
         force: bool,
     },
+    /// They may take it again.
     Undrain {
+        /// As it was drained, or by its GUID.
         part: String,
     },
+    /// What a change would write.
     Plan(Wish),
+    /// Does what was planned.
     Apply {
+        /// Its number.
         plan: String,
     },
+    /// Who has which LIDs.
     LidList {},
+    /// Gives some back.
     LidForget(Forgotten),
 }
 
 /// What is done for it.
 enum Asked {
+    /// It is written up.
     Status,
+    /// Of all links, or those of a node.
     Health(Option<String>),
+    /// As of the last sweep.
     Drained,
+    /// The thread that loads does it.
     Work(Work),
 }
 
 impl Request {
+    /// What can be told at once, and what waits for its turn.
     fn asked(self) -> Asked {
         Asked::Work(match self {
             Self::Status {} => return Asked::Status,

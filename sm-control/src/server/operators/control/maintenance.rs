@@ -7,6 +7,15 @@
 //!  < {"ok":true,"schema":"sapphired.plan/1","plan":"9f0c5d..","sets":..,"sets_by_attribute":{..},..}
 //! ```
 //!
+//! | what | asked by | answered |
+//! |---|---|---|
+//! | what is drained | everybody who may read the status | at once |
+//! | a plan | root and the daemon's user: it takes the memory and the time of a compilation | when it is made |
+//! | drain, undrain, apply | the same | when the switches have answered |
+//! | LIDs | the same | between two sweeps |
+//!
+//! A refusal has the code `refused`: the subnet does not allow it, and nothing has changed. With the code `failed` it may stand in part.
+//!
 //! Fields are only added under a schema, as of the status.
 
 use core::fmt;
@@ -77,6 +86,7 @@ pub(in crate::server) struct Forgotten {
 }
 
 impl fmt::Display for Task {
+    /// As an operator types it, for the log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Drain { part, force } => {
@@ -122,6 +132,7 @@ pub(in crate::server) enum Report {
 }
 
 impl Report {
+    /// Its name and version in `docs/schemas`.
     pub(super) const fn schema(&self) -> &'static str {
         match self {
             Self::Drained(_) => "sapphired.drained/1",
@@ -138,6 +149,7 @@ impl Report {
 /// All that is drained.
 #[derive(Debug, Serialize)]
 pub(in crate::server) struct DrainedParts {
+    /// In the order in which they were drained.
     pub(in crate::server) drained: Vec<DrainedPart>,
 }
 
@@ -158,6 +170,7 @@ pub(in crate::server) struct DrainedPart {
     guid: String,
     /// None: the whole switch.
     port: Option<u8>,
+    /// Units: seconds since 1970.
     since_unix: u64,
     /// It was found by the last sweep.
     present: bool,
@@ -187,35 +200,48 @@ pub(in crate::server) struct PlanReport {
     pub(in crate::server) kept_s: u64,
     /// In words.
     pub(in crate::server) change: Vec<String>,
+    /// Whose routes are in service.
     pub(in crate::server) engine_before: String,
+    /// Who would route.
     pub(in crate::server) engine: String,
     /// All Sets.
     pub(in crate::server) sets: u64,
+    /// By the names of the specification.
     pub(in crate::server) sets_by_attribute: BTreeMap<String, u64>,
     /// Of forwarding tables.
     pub(in crate::server) entries_changed: u64,
+    /// Switches with such entries.
     pub(in crate::server) switches_changed: u64,
     /// Ports that get other LIDs.
     pub(in crate::server) lids_changed: u64,
+    /// Whose paths and SLs change.
     pub(in crate::server) pairs: Pairs,
     /// Of what is drained: hosts and pairs that have no other way.
     pub(in crate::server) hosts_without_another_way: u64,
+    /// Ordered.
     pub(in crate::server) pairs_without_another_way: u64,
     /// `none`, `at once`, `in stages` or `not proved`.
     pub(in crate::server) transition: &'static str,
+    /// How many, where there are some.
     pub(in crate::server) stages: usize,
     /// All of them, of which `findings` has the first.
     pub(in crate::server) findings_count: usize,
+    /// What the plan lacks, in the words of the log.
     pub(in crate::server) findings: Vec<String>,
 }
 
 /// Ordered pairs of hosts that are there before and afterwards.
 #[derive(Debug, Serialize)]
 pub(in crate::server) struct Pairs {
+    /// Of hosts with LIDs.
     pub(in crate::server) all: u64,
+    /// Their packets take other switches or ports.
     pub(in crate::server) path_changed: u64,
+    /// They had a path, and would have none.
     pub(in crate::server) lost: u64,
+    /// The other way round.
     pub(in crate::server) gained: u64,
+    /// They would be answered with another SL.
     pub(in crate::server) sl_changed: u64,
     /// Of so many pairs the SLs were compared.
     pub(in crate::server) sl_compared: u64,
@@ -224,12 +250,17 @@ pub(in crate::server) struct Pairs {
 /// A part that is drained.
 #[derive(Debug, Serialize)]
 pub(in crate::server) struct DrainReport {
+    /// `S0`, or `S0:3`.
     pub(in crate::server) part: String,
     #[serde(flatten)]
     pub(in crate::server) done: Done,
+    /// Of forwarding tables.
     pub(in crate::server) entries_changed: u64,
+    /// Whose paths and SLs changed.
     pub(in crate::server) pairs: Pairs,
+    /// Hosts that lose the subnet when this part is pulled.
     pub(in crate::server) hosts_without_another_way: u64,
+    /// Ordered pairs, those of these hosts among them.
     pub(in crate::server) pairs_without_another_way: u64,
     /// Whether it outlives a restart.
     pub(in crate::server) kept: bool,
@@ -238,6 +269,7 @@ pub(in crate::server) struct DrainReport {
 /// A part that is none any more.
 #[derive(Debug, Serialize)]
 pub(in crate::server) struct UndrainReport {
+    /// As it was drained.
     pub(in crate::server) part: String,
     #[serde(flatten)]
     pub(in crate::server) done: Done,
@@ -246,6 +278,7 @@ pub(in crate::server) struct UndrainReport {
 /// A plan that was carried out.
 #[derive(Debug, Serialize)]
 pub(in crate::server) struct AppliedReport {
+    /// As it was asked for.
     pub(in crate::server) plan: String,
     #[serde(flatten)]
     pub(in crate::server) done: Done,
@@ -269,14 +302,18 @@ pub(in crate::server) struct Done {
 /// LIDs of all ports that have some.
 #[derive(Debug, Serialize)]
 pub(in crate::server) struct LidReport {
+    /// By GUID.
     pub(in crate::server) ports: Vec<LidRow>,
+    /// How many are there.
     pub(in crate::server) present: usize,
+    /// How many are not.
     pub(in crate::server) away: usize,
 }
 
 /// Ports that have no LIDs any more.
 #[derive(Debug, Serialize)]
 pub(in crate::server) struct ForgottenReport {
+    /// By GUID.
     pub(in crate::server) forgotten: Vec<LidRow>,
     /// Ports that have some still.
     pub(in crate::server) left: usize,
@@ -285,9 +322,11 @@ pub(in crate::server) struct ForgottenReport {
 /// A port.
 #[derive(Debug, Serialize)]
 pub(in crate::server) struct LidRow {
+    /// Of the port.
     pub(in crate::server) guid: String,
     /// Both ends included.
     pub(in crate::server) first: u16,
+    /// The same as `first` where there is one.
     pub(in crate::server) last: u16,
     /// As of the last sweep.
     pub(in crate::server) present: bool,

@@ -7,7 +7,13 @@
 //! `applied` of the `[state]` directory has both texts: a restart goes on with what is in force, as long as the configuration
 //! file is what it was then. Whoever has changed that file since has decided anew, and the applied change is over.
 //!
-//! Only what a sweep reads can be changed: `[fabric]` but for its source, `[routing]`, `[policy]`, `[partitions]`, `[sm]`, `[limits]`.
+//! | the file that is named | what counts over what is in force |
+//! |---|---|
+//! | policy, `partitions.conf`, `opensm.conf`, `torus-2QoS.conf` | its path, at the key that names such a file |
+//! | some sections of ours | their keys |
+//! | a whole configuration, with `[[port]]` | all of it |
+//!
+//! Which it is says the text, as operators name files as they like. Only what a sweep reads can be changed: `[fabric]` but for its source, `[routing]`, `[policy]`, `[partitions]`, `[sm]`, `[limits]`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -113,6 +119,7 @@ fn parts_of_it(config: &Config, path: &Path, text: &str) -> Result<(Config, Stri
         .parse()
         .map_err(|error| format!("{}: {error}", path.display()))?;
     let base = config.written.path.as_path();
+    // No daemon runs without a port, so a text without one was never whole.
     let is_whole = table.contains_key("port");
     let changed = match is_whole {
         true => Config::parse_at(base, text),
@@ -139,7 +146,7 @@ fn parts_of_it(config: &Config, path: &Path, text: &str) -> Result<(Config, Stri
     ))
 }
 
-/// Some keys over those in force.
+/// Some keys over those in force. Shape: sections by their names, each with its keys. Errors: the whole would be wrong.
 fn with<const N: usize, const M: usize>(
     config: &Config,
     keys: [(&str, [(&str, Value); M]); N],
@@ -162,6 +169,7 @@ fn merged(config: &Config, keys: Table) -> Result<String, String> {
         .map_err(|error: toml::de::Error| error.to_string())?;
     for (name, value) in keys {
         match (table.get_mut(&name), value) {
+            // Keys that are not named stay as they are.
             (Some(Value::Table(section)), Value::Table(more)) => section.extend(more),
             (_, value) => drop(table.insert(name, value)),
         }
@@ -195,6 +203,7 @@ fn others(one: &Config, other: &Config) -> Vec<&'static str> {
     differ.map(|(name, _)| name).collect()
 }
 
+/// All that it says. Shape: text that is equal where the sections are.
 fn said(section: &impl core::fmt::Debug) -> String {
     format!("{section:?}")
 }
@@ -211,6 +220,7 @@ pub(super) fn is_same(one: &Config, other: &Config) -> bool {
 /// What an earlier run had applied; none where there is nothing, or where the configuration file was changed since.
 pub(in crate::server::reload) fn restored(config: &Config) -> Option<Box<Config>> {
     let path = file(config)?;
+    // There is none where nothing was applied, which is the rule.
     let text = fs::read_to_string(&path).ok()?;
     let kept: Result<Kept, _> = serde_json::from_str(&text);
     let kept = kept.map_err(|error| {
@@ -220,6 +230,7 @@ pub(in crate::server::reload) fn restored(config: &Config) -> Option<Box<Config>
         );
     });
     let kept = kept.ok()?;
+    // By its text: times of files change with every copy.
     if kept.configuration != config.written.text {
         info!("the configuration file was changed since `sapphire apply`: it decides");
         return None;
@@ -265,6 +276,7 @@ pub(super) fn keep(config: &Config, applied: Option<&Config>) -> Result<(), Stri
     written.map_err(|error| error.to_string())
 }
 
+/// None without a state directory: then nothing outlives the process.
 fn file(config: &Config) -> Option<PathBuf> {
     let directory = config.state.directory.as_ref()?;
     Some(directory.join(FILE))

@@ -1,5 +1,8 @@
 //! `drain` and `undrain`: routes leave a part while it is still there, and take it again.
 //!
+//! A drain costs nobody a path while it stands: what only the part can carry goes over it. It is refused for what would be lost when the
+//! part is pulled, which is what it is drained for.
+//!
 //! | refused where | unless |
 //! |---|---|
 //! | hosts have no way but the part | forced |
@@ -37,6 +40,7 @@ impl Loader<'_> {
         }
         let parts = &rehearsed.planned.compiled.parts;
         let topology = parts.subnet.topology(&parts.options);
+        // What is drained already is paid for.
         let cost = change.drains.wanted().cost(&topology);
         let before = standing.cost(&topology);
         let more = Cost {
@@ -46,6 +50,7 @@ impl Loader<'_> {
         if !force {
             admit(&name, more, &plan)?;
         }
+        // As large as the subnet, and of no use to the sweep.
         drop(rehearsed);
         let before = self.manager()?.drains().clone();
         self.manager()?.set_drains(change.drains);

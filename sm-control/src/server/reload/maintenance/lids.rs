@@ -1,5 +1,8 @@
 //! LIDs that are kept for ports, and giving them back.
 //!
+//! A LID that is kept is one that nobody else gets. A port that comes back after its LID was given back gets another one, so clients that
+//! remember it have to ask again: which is why nothing is given back unasked, however long a port is away.
+//!
 //! | asked | refused where |
 //! |---|---|
 //! | one port GUID | the port is there, or has no LIDs |
@@ -42,6 +45,7 @@ impl Loader<'_> {
         }))
     }
 
+    /// As the Subnet Manager has them. Errors: this SM manages nothing now.
     fn entries(&mut self) -> Result<Vec<LidEntry>, Refusal> {
         let entries = self.manager()?.lids();
         entries.map_err(|error| Refusal::refused(error.to_string()))
@@ -58,11 +62,13 @@ fn chosen<'a>(entries: &'a [LidEntry], wanted: &Forgotten) -> Result<Vec<&'a Lid
             let entry = entry.ok_or_else(|| {
                 format!("port {port} has no LID; `sapphire lid list` shows who has")
             })?;
+            // It uses them: the next sweep would give it the same ones again, or others.
             match entry.is_present {
                 true => Err(format!("port {port} is there, and keeps its LID")),
                 false => Ok(vec![entry]),
             }
         }
+        // Those of which nobody knows since when they are away stay.
         (None, Some(least)) => {
             let is_old = |entry: &&LidEntry| absent_s(entry).is_some_and(|absent| absent >= least);
             Ok(entries.iter().filter(is_old).collect())
@@ -77,6 +83,7 @@ fn absent_s(entry: &LidEntry) -> Option<u64> {
     Some(unix_time().saturating_sub(seen.at))
 }
 
+/// For an answer.
 fn row(entry: &LidEntry) -> LidRow {
     LidRow {
         guid: entry.guid.to_string(),

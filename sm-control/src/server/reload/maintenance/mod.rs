@@ -6,6 +6,17 @@
 //!  drain   ──> rehearsal ──> does it cost anybody a path? ──> kept in its file ──> load ──> acknowledged
 //! ```
 //!
+//! # Where an order ends
+//!
+//! | when | in memory | in `[state]` | the subnet | said |
+//! |---|---|---|---|---|
+//! | it is refused by its words, or by the rehearsal | as before | as before | as before | `refused` |
+//! | its file cannot be written | as before | as before | as before | `failed` |
+//! | the sweep is not what was planned (`apply` alone) | as before | as before | as before | `refused` |
+//! | the port fails, a device does not answer | as ordered (`apply`: as before) | the same | in part; the next sweep goes on | `failed` |
+//! | switches do not acknowledge all of it | as ordered | as ordered | in part; the next sweep goes on | done, with what is lacking |
+//! | the process is killed | | as ordered | in part; the next start goes on | nothing |
+//!
 //! What is refused changes nothing. What fails while it is written stands, is shown as not acknowledged, and is tried again by the next
 //! sweep, like everything that a sweep is to write.
 
@@ -27,10 +38,14 @@ use crate::server::subnet_manager::maintenance::{Drains, Rehearsed};
 
 pub(super) use self::applied::restored;
 pub(super) use self::plans::Plan;
+
 /// What is to be other than it is.
 struct Change {
+    /// None: the one in force.
     config: Option<Box<Config>>,
+    /// All that would be drained.
     drains: Drains,
+    /// For operators.
     words: Vec<String>,
 }
 
@@ -89,12 +104,14 @@ impl Loader<'_> {
 
     /// Loads now. Errors: that failed, in its own words; the next sweep tries again.
     fn sweep(&mut self, verb: &'static str) -> Result<Done, Refusal> {
+        // Joins and readings back are between sweeps, so all that is sent in this one is of it.
         let sets = self.sets_so_far()?;
         let outcome = self.load(Due::ordered(Cause::Order(Order::Maintain(verb))));
         if outcome != Outcome::Done {
             let what = self.status.failure().map(|failure| failure.what.clone());
             let what = what.unwrap_or_else(|| "the sweep failed".to_owned());
             self.report.reload_failed();
+            // Whether anything was written decides between the two codes.
             return Err(match self.manager()?.has_refused() {
                 true => Refusal::refused(what),
                 false => Refusal::failed(what),
@@ -117,6 +134,7 @@ impl Loader<'_> {
         })
     }
 
+    /// Since the start. Errors: as [`Self::manager`].
     fn sets_so_far(&mut self) -> Result<u64, Refusal> {
         let sweeps = self.manager()?.sweeps();
         Ok(sweeps.sets.load(core::sync::atomic::Ordering::Relaxed))

@@ -24,7 +24,9 @@ pub(in crate::server::reload) struct Plan {
     digest: u64,
     /// None: the one in force.
     config: Option<Box<Config>>,
+    /// All that is drained with it.
     drains: Drains,
+    /// Old ones are refused: who made it has seen another subnet.
     made: Instant,
 }
 
@@ -34,6 +36,7 @@ pub(super) const KEPT: Duration = Duration::from_secs(3600);
 impl Loader<'_> {
     /// Makes a plan, and keeps it in the place of the one before.
     pub(super) fn plan(&mut self, wish: &Wish) -> Result<Report, Refusal> {
+        // Also where this one fails: two plans would leave doubt which one is meant.
         self.planned = None;
         let change = self.wished(wish).map_err(Refusal::refused)?;
         let (rehearsed, report) = self.rehearse(&change)?;
@@ -61,6 +64,7 @@ impl Loader<'_> {
             words.push(word);
             config = Some(Box::new(changed));
         }
+        // Over the file: who names both means both.
         if let Some(engine) = &wish.engine {
             let base = config.as_deref().unwrap_or_else(|| self.in_force());
             let (changed, word) = applied::routed_by(base, engine)?;
@@ -72,6 +76,7 @@ impl Loader<'_> {
             .manager()
             .ok_or("this daemon is not the Subnet Manager")?;
         let mut drains = manager.drains().clone();
+        // By what the last sweep found; a part that has gone since is drained all the same.
         for part in &wish.drain {
             drains = drains.with(resolve(part, manager.subnet())?)?;
             words.push(format!("{part} is drained"));
@@ -92,6 +97,7 @@ impl Loader<'_> {
         let plan = self
             .planned
             .take()
+            // It is used up, whatever comes of it.
             .filter(|plan| plan.made.elapsed() < KEPT);
         let plan = plan.filter(|plan| plan.number == number).ok_or_else(|| {
             Refusal::refused(format!(
@@ -106,6 +112,7 @@ impl Loader<'_> {
         let manager = self.manager()?;
         manager.set_drains(plan.drains);
         manager.promise(Some(plan.digest));
+        // Before the first Set: a restart in the middle goes on with what was begun.
         let kept = self.keep_drains();
         let done = match kept {
             Ok(()) => self.sweep("sapphire apply"),
@@ -116,6 +123,7 @@ impl Loader<'_> {
         }
         let done = match done {
             Ok(done) => done,
+            // Nothing was written, or the port failed: the next sweep goes by what was in force.
             Err(refusal) => {
                 self.applied = before.0;
                 self.manager()?.set_drains(before.1);

@@ -1,4 +1,10 @@
 //! What a rehearsal comes to, for operators.
+//!
+//! ```text
+//!  planned and in service ──> entries, paths, SLs      what clients will notice
+//!  counted Sets           ──> by attribute, a number   what the subnet will be sent
+//!  transition, findings   ──> in stages, not proved    what may go wrong meanwhile
+//! ```
 
 use sa_compiler::drained::Cost;
 use sa_compiler::state::FabricState;
@@ -27,7 +33,9 @@ pub(super) fn of(
     let engine_before = before
         .0
         .map_or_else(|| engine.clone(), |it| it.routes.engine().to_string());
+    // None where the fabric itself is another one; its tables are written all the same, and counted as Sets.
     let changed = compiled.entries_changed.unwrap_or_default();
+    // All are counted, and the first are told.
     let findings: Vec<String> = planned.findings.iter().map(ToString::to_string).collect();
     let by_attribute = rehearsed
         .sets
@@ -71,6 +79,7 @@ fn number(rehearsed: &Rehearsed, change: &[String]) -> String {
     format!("{:016x}", hasher.finish())
 }
 
+/// Nothing has changed where nothing is in service yet.
 fn pairs(rehearsed: &Rehearsed, before: (Option<&FabricState>, Option<&Snapshot>)) -> Pairs {
     let compiled = &rehearsed.planned.compiled;
     let changes = match before {

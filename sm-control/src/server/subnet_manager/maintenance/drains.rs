@@ -29,6 +29,7 @@ const FILE: &str = "drained";
 /// All of them, and where they are kept.
 #[derive(Debug, Clone, Default)]
 pub(in crate::server) struct Drains {
+    /// In the order in which they were drained.
     parts: Vec<Part>,
     /// None without a state directory.
     path: Option<PathBuf>,
@@ -43,6 +44,7 @@ impl Part {
         }
     }
 
+    /// Names and times aside.
     fn is(&self, other: &Self) -> bool {
         (self.guid, self.port) == (other.guid, other.port)
     }
@@ -56,6 +58,7 @@ impl Part {
         })
     }
 
+    /// Of a node that is there; drained from now on. `port`: none for the whole switch.
     fn of(node: &Node, port: Option<u8>) -> Self {
         Self {
             guid: node.guid(),
@@ -65,6 +68,7 @@ impl Part {
         }
     }
 
+    /// As the file has it, without its end of line.
     fn line(&self) -> String {
         let Self {
             guid, since, name, ..
@@ -75,6 +79,7 @@ impl Part {
         format!("{guid} {port} {since} {name}")
     }
 
+    /// None: it is no such line.
     fn parse(line: &str) -> Option<Self> {
         let mut words = line.splitn(4, ' ');
         let guid = guid(words.next()?)?;
@@ -95,8 +100,9 @@ impl Drains {
         let text = path.as_deref().map(fs::read_to_string);
         let text = match text {
             Some(Ok(text)) => text,
+            // A file that is not there is the rule.
             Some(Err(error)) if error.kind() != ErrorKind::NotFound => {
-                let path = path.as_deref().unwrap_or(Path::new(FILE)).display();
+                let path = path.as_deref().unwrap_or_else(|| Path::new(FILE)).display();
                 warn!("{path}: {error}; routes may lead over what was drained");
                 String::new()
             }
@@ -122,6 +128,7 @@ impl Drains {
         let mut drained = Drained::default();
         for part in &self.parts {
             match part.port {
+                // Sets: who drains a part twice has drained it once.
                 None => drained.switches.insert(part.guid),
                 Some(port) => drained.ports.insert((part.guid, port)),
             };
@@ -145,12 +152,14 @@ impl Drains {
         name: &str,
         subnet: &Subnet,
     ) -> Result<(Self, Part), String> {
+        // None where it is away; then its name and GUID in the file decide.
         let meant = resolve(name, subnet).ok();
         // A cable may be named by its other end.
         let far = meant.as_ref().and_then(|part| {
             let far = subnet.peer(part.place(subnet)?)?;
             Some(Part::of(subnet.node(far.node)?, Some(far.port)))
         });
+        // Whichever of them an operator has in mind.
         let is_it = |part: &&Part| {
             part.word() == name
                 || part.is_called(name)
@@ -201,7 +210,7 @@ impl Part {
 pub(in crate::server) fn resolve(word: &str, subnet: &Subnet) -> Result<Part, String> {
     // First: a name may have a colon.
     match switch(word, subnet) {
-        Ok(node) => return Ok(Part::of(node, None)),
+        Ok(node) => Ok(Part::of(node, None)),
         Err(problem) => {
             let Some((name, port)) = word.rsplit_once(':') else {
                 return Err(problem);
@@ -211,6 +220,7 @@ pub(in crate::server) fn resolve(word: &str, subnet: &Subnet) -> Result<Part, St
             let number = port.parse().ok().filter(|port| (1..=ports).contains(port));
             let number = number
                 .ok_or_else(|| format!("{word}: expected a port number of {name}, 1 to {ports}"))?;
+            // Hosts hang on cables too, but a port without one has nothing to leave.
             let has_cable = node.port(number).is_some_and(|port| port.peer.is_some());
             match has_cable {
                 true => Ok(Part::of(node, Some(number))),
@@ -225,6 +235,7 @@ fn switch<'a>(word: &str, subnet: &'a Subnet) -> Result<&'a Node, String> {
     let wanted = guid(word);
     let switches = || subnet.nodes().iter().filter(|node| node.is_switch());
     let named = |node: &&Node| node.description() == word;
+    // A GUID is one node's alone, a name may be several'.
     if let Some(node) = switches().find(|node| Some(node.guid()) == wanted) {
         return Ok(node);
     }

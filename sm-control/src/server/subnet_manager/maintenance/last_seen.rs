@@ -37,11 +37,13 @@ pub(in crate::server) struct Seen {
 /// All of them, by port GUID.
 #[derive(Debug, Default)]
 pub(in crate::server) struct LastSeen {
+    /// Only ports with LIDs: others have nothing to be kept for.
     seen: BTreeMap<Guid, Seen>,
     /// As of the last look.
     present: BTreeSet<Guid>,
     /// None without a state directory.
     path: Option<PathBuf>,
+    /// Units: seconds since 1970; 0 before the first time.
     written: u64,
 }
 
@@ -57,6 +59,7 @@ impl LastSeen {
             .unwrap_or_default()
             .lines()
             .filter_map(entry);
+        // Nobody is there before the first look.
         Self {
             seen: seen.collect(),
             path,
@@ -71,6 +74,7 @@ impl LastSeen {
         with_lids: &BTreeSet<Guid>,
         now: u64,
     ) {
+        // Whose LIDs were given back is nobody to this file.
         self.seen.retain(|guid, _| with_lids.contains(guid));
         for guid in with_lids {
             let ever = present.contains(guid);
@@ -79,6 +83,7 @@ impl LastSeen {
                 *seen = Seen { at: now, ever };
             }
         }
+        // Each sweep would write the same file again but for the times, 8,640 times a day.
         let is_old = now.saturating_sub(self.written) >= OLDEST;
         let has_changed = self.present != present;
         self.present = present;
@@ -103,6 +108,7 @@ impl LastSeen {
         self.keep(now);
     }
 
+    /// Writes the file as one step; nothing without a state directory.
     fn keep(&mut self, now: u64) {
         let Some(path) = &self.path else {
             return;
@@ -121,6 +127,7 @@ impl LastSeen {
     }
 }
 
+/// None for a line that is none.
 fn entry(line: &str) -> Option<(Guid, Seen)> {
     let mut words = line.split(' ');
     let guid = guid(words.next()?)?;

@@ -5,6 +5,14 @@
 //!  sweep with a promise ──> find, plan ──> the same digest? ── yes ──> written      no ──> nothing is
 //! ```
 //!
+//! | of a sweep | a rehearsal | a sweep with a promise |
+//! |---|---|---|
+//! | what is found, and read | the same, all of it | the same |
+//! | LIDs that are given | to a copy of the planner, which is dropped | as in any sweep; a copy is put back where nothing is written |
+//! | Sets that are in vain | counted, as an order tries them again | sent |
+//! | `guid2lid`, `guid2mkey` | not written | written before the first Set |
+//! | multicast tables of groups | counted, by the trees that the new routes have | follow the sweep, as after any |
+//!
 //! A rehearsal sends Gets alone. A promise makes a sweep write exactly what was rehearsed, or nothing: whatever has changed since,
 //! in files or in the subnet, makes other Sets.
 
@@ -22,6 +30,7 @@ use sa_fabric::options::ManagerOptions;
 use sa_fabric::outlet::{Folder, Readers};
 use sa_sm::lids::Range;
 use sa_sm::model::Subnet;
+use sa_sm::sm_info::SmState;
 use sa_sm::writing::{Memory, Rehearsal, Transition, Wanted};
 use sa_wire::Guid;
 use sm_plan::{Multicast, PlanFinding, Planned, Planner, Planning};
@@ -32,6 +41,7 @@ use super::{Manager, SweepError, lids};
 
 /// A plan that nobody carries out, and what carrying it out would send.
 pub(in crate::server) struct Rehearsed {
+    /// Routes, wanted attributes, the snapshot that would be published.
     pub(in crate::server) planned: Planned,
     /// How many, by attribute.
     pub(in crate::server) sets: BTreeMap<u16, u64>,
@@ -43,8 +53,11 @@ pub(in crate::server) struct Rehearsed {
 
 /// A port with LIDs.
 pub(in crate::server) struct LidEntry {
+    /// Of the port.
     pub(in crate::server) guid: Guid,
+    /// All of its LIDs.
     pub(in crate::server) range: Range,
+    /// The last sweep has found it.
     pub(in crate::server) is_present: bool,
     /// None before the first sweep with a plan.
     pub(in crate::server) seen: Option<Seen>,
@@ -54,6 +67,7 @@ pub(in crate::server) struct LidEntry {
 pub(super) struct Guard {
     /// The digest of the only Sets.
     promise: Option<u64>,
+    /// Sets that are in vain, as the sweep will have them: they are not sent, and so not counted.
     memory: Memory,
     /// Whose routes are in service; none where another engine may route.
     engine: Option<EngineKind>,
@@ -81,6 +95,7 @@ impl Guard {
             return Ok(());
         };
         if let Some(promise) = self.promise {
+            // Over a copy: the sweep itself is to find what devices hold.
             let mut rehearsal = Rehearsal::default();
             let transition = planned.would_change_from(found, planning.before());
             let plan = (Arc::clone(&planned.wanted), transition);
@@ -120,7 +135,9 @@ impl Manager {
             drained,
             ..inputs.clone()
         };
-        let planner = self.planner.clone().filter(|_| self.standby.is_none());
+        // A copy: LIDs that are given here are nobody's until a sweep gives them.
+        let manages = self.standby.is_none() && self.identity.state() == SmState::Master;
+        let planner = self.planner.clone().filter(|_| manages);
         let planner = planner.ok_or(SweepError::NotManaging)?;
         let planner = planner.with_inputs(inputs, options.clone());
         let mut planner = planner
@@ -129,7 +146,7 @@ impl Manager {
         // What it finds is no news to the next sweep, but to its plan.
         self.is_quiet = false;
         let mut planning = Planning::new(&mut planner, before, stamp);
-        self.look(options, &mut planning)?;
+        self.run_dry(options, &mut planning)?;
         let planned = planning.into_planned().ok_or(SweepError::Stopped)??;
         Ok(self.counted(planned))
     }
@@ -167,6 +184,7 @@ impl Manager {
         };
         let parts = &planned.compiled.parts;
         let multicast = Multicast::new(subnet, parts, &members);
+        // Two steps, as the sweep takes them: first what keeps everybody, then what is left of it.
         if multicast.is_losing() {
             let first = Wanted {
                 tables: multicast.first(subnet),
@@ -237,6 +255,7 @@ impl Manager {
     /// For the status.
     fn show_drains(&self) {
         let parts = self.drains.parts().iter().cloned();
+        // Of all together: which block keeps which part from being pulled nobody knows.
         let is_left = self.lacking.is_empty();
         let subnet = &self.swept.subnet;
         let shown = parts.map(|part| {
@@ -276,6 +295,7 @@ impl Manager {
     pub(in crate::server) fn forget_lids(&mut self, ports: &[Guid]) -> Result<(), String> {
         let planner = self.planner.as_mut();
         let planner: &mut Planner = planner.ok_or_else(|| SweepError::NotManaging.to_string())?;
+        // The file first: what is forgotten in memory alone would be back after a restart.
         let mut left = planner.remembered().clone();
         for port in ports {
             left.forget(*port);
@@ -294,6 +314,7 @@ impl Manager {
     }
 }
 
+/// Tables without forwarding entries need no order.
 fn at_once(wanted: Wanted) -> (Arc<Wanted>, Transition) {
     (Arc::new(wanted), Transition::default())
 }
