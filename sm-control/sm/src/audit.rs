@@ -18,18 +18,27 @@
 //! | other | in the model, and in [`Round::differing`] |
 //! | refused | as known: some attributes can be written and not read |
 //! | none | the node is asked nothing more in this round; that it is mute is told by who finds it so |
+//!
+//! A round is taken from the model when it begins and does not grow: a subnet of any size costs a bounded number of SMPs per round
+//! ([`share`]), and the cursor in [`Audit`] makes the rounds together cover all of it. The cursor is a GUID and an item, not an index, so
+//! it survives nodes that come and go between two rounds.
+
+mod items;
 
 use std::collections::{BTreeSet, VecDeque};
 
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::Guid;
 use sa_wire::records::PortInfoRecord;
-use sa_wire::smp::{ALL_INPUTS, ALL_OUTPUTS, attribute};
+use sa_wire::smp::attribute;
 
 use crate::discovery::{Question, device};
 use crate::executor::{Outcome, Request};
 use crate::model::attributes::{Data, port_info};
-use crate::model::{self, Block, Node, PortState, Subnet};
+use crate::model::{self, Block, Node, Subnet};
+
+pub use self::items::share;
+use self::items::{Item, items};
 
 /// Where the reading is, from round to round.
 #[derive(Debug, Clone, Default)]
@@ -38,16 +47,9 @@ pub struct Audit {
     next: Option<(Guid, Item)>,
 }
 
-/// What is asked for of a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Item {
-    /// A block of a table.
-    Table(Block),
-    /// PortInfo of a port.
-    Port(u8),
-}
-
 /// Something that a node holds and nobody here has written.
+///
+/// A lost entry, a table of another SM, and a person with `smpquery`-like tools look alike here: only the place is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Differing {
     /// Node GUID.
@@ -61,10 +63,14 @@ pub struct Differing {
 /// One round, on its way.
 #[derive(Debug, Default)]
 pub struct Round {
+    /// In the order in which they go out: all items of a node before those of the next.
     waiting: VecDeque<(NodeIx, Item)>,
     /// Those that left a question unanswered.
+    /// Node and item travel with the request, as answers come back in any order.
     mute: BTreeSet<NodeIx>,
+    /// Answers with data. Refusals do not count.
     read: u64,
+    /// By node GUID, so that a report lists what is wrong switch by switch.
     differing: BTreeSet<Differing>,
 }
 
@@ -77,13 +83,19 @@ pub(crate) struct Asked {
 
 impl Audit {
     /// The next `most` of all that is known of a subnet, each at most once; the round after it goes on behind them.
+    ///
+    /// Shape: `most` is a number of SMPs, see [`share`]. Where `most` is at least all that is known, the round is the whole subnet and the
+    /// next begins at the front again.
     pub fn round(&mut self, subnet: &Subnet, most: usize) -> Round {
+        // Taken, so that a round which reaches the end leaves no cursor and the next one begins at the front.
         let begin = self.next.take();
         let mut nodes: Vec<(Guid, NodeIx)> = subnet
             .places()
             .map(|(at, node)| (node.guid(), at))
             .collect();
+        // By GUID, as indices of the model change from sweep to sweep, and with them where a round would go on.
         nodes.sort_unstable();
+        // A node that has gone in the meantime: the first behind it.
         let first = begin.map_or(0, |(guid, _)| nodes.partition_point(|(at, _)| *at < guid));
         let count = nodes.len();
         nodes.rotate_left(first.min(count));
@@ -95,6 +107,7 @@ impl Audit {
             .copied()
             .filter(|(guid, _)| begin.is_some_and(|begin| begin.0 == *guid));
         let mut round = Round::default();
+        // The first item that finds no room is where the next round begins.
         for (guid, at) in &nodes {
             let items = subnet.node(*at).map(items).unwrap_or_default();
             let left = items.into_iter().filter(|item| is_left(*guid, *item));
@@ -112,59 +125,10 @@ impl Audit {
     }
 }
 
-/// How many questions a round may have so that all of a subnet is read in `whole` where there is one each `interval`: at least one. Units: any,
-/// the same for both. Cost: a look at each node.
-pub fn share(subnet: &Subnet, interval: u64, whole: u64) -> usize {
-    let count = |node: &Node| {
-        node.tables.count() + multicast(node).count() + usize::from(node.port_count())
-    };
-    let all: usize = subnet.nodes().iter().map(count).sum();
-    let all = u64::try_from(all).unwrap_or(u64::MAX);
-    let share = all.saturating_mul(interval).div_ceil(whole.max(1));
-    usize::try_from(share.max(1)).unwrap_or(usize::MAX)
-}
-
-/// In their order.
-fn items(node: &Node) -> BTreeSet<Item> {
-    let is_readable = |block: &Block| {
-        // One Set for many ports cannot be read back in one piece.
-        block.attribute != attribute::SL_TO_VL || block.modifier & (ALL_INPUTS | ALL_OUTPUTS) == 0
-    };
-    let held = node
-        .tables
-        .blocks()
-        .map(|(block, _)| *block)
-        .filter(is_readable);
-    let tables = held.chain(multicast(node)).map(Item::Table);
-    let ports = node.ports().filter(|(number, port)| {
-        let is_end = node.end_port(*number) == *number && port.route.is_some();
-        port.info.is_some() && (is_end || port.state() > Some(PortState::Down))
-    });
-    tables
-        .chain(ports.map(|(number, _)| Item::Port(number)))
-        .collect()
-}
-
-/// Blocks of the multicast table that are known; the model does not keep those that are empty.
-fn multicast(node: &Node) -> impl Iterator<Item = Block> {
-    let cap = node.switch_info.map_or(0, |info| info.multicast_cap.get());
-    let count = node
-        .tables
-        .multicast_known()
-        .min(cap.div_ceil(MLIDS))
-        .min(MOST_BLOCKS);
-    let positions = 0..=u32::from(node.port_count() / PORTS);
-    positions.flat_map(move |position| {
-        (0..u32::from(count)).map(move |number| Block {
-            attribute: attribute::MULTICAST_TABLE,
-            end_port: 0,
-            modifier: (position << 28) | number,
-        })
-    })
-}
-
 impl Round {
     /// Takes items of a node in while there is room. The first without room.
+    ///
+    /// The one that is handed back is the next round's first, so none is skipped and none is read twice.
     fn take(
         &mut self,
         node: NodeIx,
@@ -183,6 +147,8 @@ impl Round {
 
 impl Round {
     /// The next question, for the executor. `None`: all were given out.
+    ///
+    /// A node that went mute is passed over here and not when it did, so that what is queued need not be searched.
     pub(crate) fn next_question(&mut self, subnet: &Subnet) -> Option<(Request, Asked)> {
         while let Some((node, item)) = self.waiting.pop_front() {
             let asked = Asked { node, item };
@@ -195,9 +161,12 @@ impl Round {
     }
 
     /// What came of a question: the model then has what the node says.
+    ///
+    /// A refusal is no difference: a node that answers with a status has not said what it holds.
     pub(crate) fn answered(&mut self, asked: Asked, outcome: Outcome, subnet: &mut Subnet) {
         let data = match outcome {
             Outcome::Answered(data) => data,
+            // Some attributes can be written and not read; a device that refuses is not asked less for it.
             Outcome::Refused(_) => return,
             Outcome::Mute => {
                 self.mute.insert(asked.node);
@@ -208,6 +177,7 @@ impl Round {
         let Some(node) = subnet.node_mut(asked.node) else {
             return;
         };
+        // Before the borrow ends: the port's case needs the whole subnet.
         let guid = node.guid();
         let (is_other, attribute, modifier) = match asked.item {
             Item::Table(block) => (
@@ -254,6 +224,8 @@ impl Round {
 }
 
 /// True where the node holds something else than was known.
+///
+/// What was known stays as it is where both agree, and where nothing was known: this reads back, it does not discover.
 fn table_told(node: &mut Node, block: Block, data: Data) -> bool {
     // Not known: a Set of it has had no answer since the round began.
     let is_other = node.tables.get(block).is_some_and(|known| *known != data);
@@ -264,6 +236,8 @@ fn table_told(node: &mut Node, block: Block, data: Data) -> bool {
 }
 
 /// Likewise. Counters, and the port by which it was asked, are no difference.
+///
+/// Compared is what [`model::told`] leaves of both, as a port's word about counters changes with each error that it counts.
 fn port_told(subnet: &mut Subnet, at: PortRef, data: &Data) -> bool {
     let told = port_info(data);
     let known = subnet.port(at).and_then(|port| port.info);
@@ -280,6 +254,8 @@ fn port_told(subnet: &mut Subnet, at: PortRef, data: &Data) -> bool {
 
 impl Asked {
     /// `None` where no way is known.
+    ///
+    /// It carries the key that the port is known to hold, and no others: a port counts each wrong one as a violation, and may send a trap.
     fn request(self, subnet: &Subnet) -> Option<Request> {
         let node = subnet.node(self.node)?;
         let end = |port| node.port(node.end_port(port));
@@ -311,6 +287,8 @@ impl Asked {
 }
 
 /// As discovery asks for it: of a switch port 0 tells.
+///
+/// External ports of a switch have no CapabilityMask of their own.
 fn has_extended_speeds(node: &Node) -> bool {
     let info = node
         .port(0)
@@ -318,10 +296,3 @@ fn has_extended_speeds(node: &Node) -> bool {
         .and_then(|port| port.info);
     info.is_some_and(|info| info.capability_mask.get() & PortInfoRecord::EXTENDED_SPEEDS != 0)
 }
-
-/// MLIDs of a block.
-const MLIDS: u16 = 32;
-/// Blocks that a modifier can name.
-const MOST_BLOCKS: u16 = 0x200;
-/// Ports of a mask.
-const PORTS: u8 = 16;

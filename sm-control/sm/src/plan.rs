@@ -14,12 +14,19 @@ use crate::model::Subnet;
 use crate::writing::{Transition, Wanted};
 
 /// What a sweep asks of whoever plans.
+///
+/// The sweep owns the wire and the plan owns the policy: neither knows the other's types beyond [`Subnet`] and [`Wanted`].
 pub trait Plan {
     /// What this subnet should hold; none where nothing is to be written. Asked once.
+    ///
+    /// Shape: shared, as the planner keeps it beside the writing.
+    /// It says all each time: what is held already is left out by the writing.
     fn wanted(&mut self, found: &Subnet) -> Option<Arc<Wanted>>;
 
     /// How changed routes are to be written, now that it is known what nodes hold of what is wanted. Asked once, after
     /// [`Self::wanted`] gave something. Tables that nobody could tell are missing in `held`.
+    ///
+    /// Not to be answered by "all at once" because of doubt: a table that nobody could tell may hold any route.
     fn transition(&mut self, held: &Subnet) -> Transition;
 }
 
@@ -28,6 +35,7 @@ pub struct ByFunction<F>(Option<F>);
 
 impl<F> ByFunction<F> {
     pub(crate) const fn new(function: F) -> Self {
+        // Taken out when it is called: the trait asks once, and a function that may be called once is enough.
         Self(Some(function))
     }
 }
@@ -50,6 +58,8 @@ impl<F> fmt::Debug for ByFunction<F> {
 }
 
 /// A plan that is never asked for: what is to be written is known.
+///
+/// It has no values, so its methods need no bodies: a sweep that only writes cannot ask by mistake.
 #[derive(Debug)]
 pub enum NoPlan {}
 

@@ -11,6 +11,8 @@
 //! A request is answered from a value alone, so that nobody who asks waits for a sweep.
 //!
 //! Source: IBA vol. 1, 14.2.5.13 (layout), 14.4.1 (states), 14.2.4 (M_Key).
+//!
+//! What this file may not do: decide. `follow` is handed in, so that commands reach the mastership of the moment and nothing else is held.
 
 use core::cmp::Reverse;
 
@@ -21,6 +23,8 @@ use zerocopy::byteorder::big_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// SMState, by its code.
+///
+/// The codes are those of the wire; others are reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum SmState {
@@ -35,13 +39,17 @@ pub enum SmState {
 }
 
 /// What an SM says of itself.
+///
+/// Shape on the wire: 21 bytes, priority and state in one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SmInfo {
     /// GUID of its port; none before its own node has answered.
     pub guid: Option<Guid>,
     /// `sm_key`; 0 where it is hidden.
+    /// Sent in clear: it keeps honest SMs of two subnets apart, and nobody else out.
     pub sm_key: u64,
     /// SMPs that it has sent.
+    /// A standby may take a master for stuck whose count stays as it was (IBA vol. 1, 14.4.1).
     pub act_count: u32,
     /// 0 to 15: the highest is to be the master.
     pub priority: u8,
@@ -50,18 +58,25 @@ pub struct SmInfo {
 }
 
 /// This SM, to answer as.
+///
+/// A value of one moment: the state may change while the answer is made, and the answer then still agrees with itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Own {
     /// What is told.
     pub info: SmInfo,
     /// M_Key of its port; 0 for none.
+    ///
+    /// Source: IBA vol. 1, 14.2.4.
     pub m_key: u64,
     /// M_KeyProtectBits of its port.
+    /// 0 and 1 let anybody read; from 2 on a Get without the key gets no answer.
     pub protection: u8,
 }
 
 impl Own {
     /// True for a request with the M_Key of this SM's port, and for all where it has none.
+    ///
+    /// A key of 0 checks nothing (IBA vol. 1, 14.2.4.1).
     pub fn has_key(&self, request: &Smp) -> bool {
         self.m_key == 0 || request.m_key.get() == self.m_key
     }
@@ -69,7 +84,10 @@ impl Own {
 
 impl SmInfo {
     /// As it lies in an SMP. `None` for a state that there is not.
+    ///
+    /// A GUID of 0 is none: an SM that has not found its own port yet says so.
     pub fn parse(data: &[u8; 64]) -> Option<Self> {
+        // 64 bytes hold the 21 of the layout, so this cannot fail; `ok` says so without a panic.
         let (layout, _) = Layout::read_from_prefix(data).ok()?;
         let state = match layout.priority_and_state & 0xf {
             0 => SmState::NotActive,
@@ -88,6 +106,8 @@ impl SmInfo {
     }
 
     /// The attribute's 64 bytes.
+    ///
+    /// Zeros behind the layout, as the rest of the attribute is reserved.
     pub fn data(&self) -> [u8; 64] {
         let layout = Layout {
             guid: self.guid.map_or(0, Guid::get).into(),
@@ -105,11 +125,15 @@ impl SmInfo {
 
 impl SmInfo {
     /// Who is to be the master of the two: the higher priority, and of equals the lower GUID.
+    ///
+    /// No two SMs are equal in a subnet where GUIDs are unique, so exactly one of them steps back.
     pub fn is_greater_than(&self, other: &Self) -> bool {
         self.rank() > other.rank()
     }
 
     /// One that does not know its GUID yet is the last of its priority.
+    ///
+    /// Shape: greater is better, so the GUID is reversed. Source: IBA vol. 1, 14.4.1.
     pub(crate) fn rank(&self) -> (u8, Reverse<u64>) {
         (
             self.priority,
@@ -118,6 +142,8 @@ impl SmInfo {
     }
 
     /// True for an SM of the same trust: an own `sm_key` must be the other's too.
+    ///
+    /// One without a key trusts everybody.
     pub const fn trusts(&self, other: &Self) -> bool {
         self.sm_key == 0 || self.sm_key == other.sm_key
     }
@@ -125,6 +151,9 @@ impl SmInfo {
 
 /// The answer of this SM to an SMP that came to it; `None` where there is none: no request about SMInfo, or one that
 /// lacks the M_Key which it needs. `follow` is given a command (a Set), and says what this SM is afterwards; `None`: it is refused.
+///
+/// Shape: 256 bytes in, 256 out: MADs as they lie on the wire, without umad's header.
+/// What is left unanswered looks to its sender like an SM that is not there, which is what a wrong M_Key is to see.
 pub fn answer(
     request: &[u8; 256],
     own: &Own,
@@ -132,6 +161,7 @@ pub fn answer(
 ) -> Option<[u8; 256]> {
     let request = Smp::read_from_bytes(request).ok()?;
     let header = &request.header;
+    // Versions too: a class version of another layout would be read at wrong places.
     let is_smp = [MGMT_CLASS_LID, MGMT_CLASS_DIRECTED].contains(&header.mgmt_class)
         && header.base_version == BASE_VERSION
         && header.class_version == CLASS_VERSION;
@@ -142,6 +172,7 @@ pub fn answer(
     let has_key = own.has_key(&request);
     let (told, status) = match header.method {
         method::GET if has_key || own.protection < HIDDEN_BEHIND => (own.info, Status::OK),
+        // A command that is not followed has an answer, so that its sender does not repeat it for ever.
         method::SET if has_key => match follow(&request) {
             Some(info) => (info, Status::OK),
             None => (own.info, Status::INVALID_FIELD),
@@ -158,10 +189,13 @@ pub fn answer(
 }
 
 /// The request as its answer: along the way that it came.
+///
+/// A directed one goes back hop by hop: DR bit set, hop pointer as it came, return path as the switches filled it in.
 fn returned(request: &Smp, data: [u8; 64], status: Status) -> [u8; 256] {
     // From the request, so that route, hops and transaction are those that lead back.
     let mut answer = *request;
     answer.header.method = method::GET_RESP;
+    // D bit of the status: towards the requester. LID routed SMPs have none.
     let returning = if request.is_directed() {
         Smp::RETURNING
     } else {
@@ -178,16 +212,22 @@ fn returned(request: &Smp, data: [u8; 64], status: Status) -> [u8; 256] {
 }
 
 /// SMInfo as it is in an SMP.
+///
+/// Source: IBA vol. 1, table of SMInfo (14.2.5.13). Big-endian, without padding.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 struct Layout {
     guid: U64,
+    /// As it is shown to this requester: 0 where it may not see the key.
     sm_key: U64,
     act_count: U32,
+    /// Priority in the upper four bits, state in the lower.
     priority_and_state: u8,
 }
 
 /// From this M_KeyProtectBits on a Get without the M_Key gets no answer.
+///
+/// IBA vol. 1, 14.2.4: level 1 still answers it, and hides the key alone.
 const HIDDEN_BEHIND: u8 = 2;
 
 /// Of the attribute. Units: bytes.

@@ -19,6 +19,8 @@
 //! Reports by [`Repeats`].
 //!
 //! Source: IBA vol. 1, 13.4.8 to 13.4.11 and 14.3; how often is too often: OpenSM `osm_trap_rcv.c`.
+//!
+//! Nothing here sends or waits: bytes in, bytes out, and the time is the caller's.
 
 use core::hash::{BuildHasher, BuildHasherDefault};
 use std::collections::HashMap;
@@ -33,17 +35,20 @@ use zerocopy::{FromBytes, FromZeros, IntoBytes};
 use crate::sm_info::{Own, SmState};
 
 /// A trap, and what its sender waits for.
+///
+/// Answered before anything is judged: a device repeats its trap until it is repressed, so a slow look at it would multiply it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trap {
     /// As it came; IssuerGID is 0.
     pub notice: Notice,
     /// TrapRepress, to the LID that the trap came from.
+    /// The trap itself with another method, as a repress has to show the same transaction and notice.
     pub repress: [u8; 256],
 }
 
 impl Trap {
     /// `None` for what is no trap, and where this SM is not the master: that one hears it too, and what is answered is not sent
-    /// again.
+    /// again. LID routed ones alone: IBA knows no directed trap.
     pub fn parse(smp: &[u8; 256], own: &Own) -> Option<Self> {
         let request = Smp::read_from_bytes(smp).ok()?;
         let header = &request.header;
@@ -51,6 +56,7 @@ impl Trap {
             && header.base_version == BASE_VERSION
             && header.class_version == CLASS_VERSION
             && header.method == method::TRAP
+            // TRAP with another attribute is not defined; a repress of it would mean nothing to its sender.
             && header.attribute_id.get() == attribute::NOTICE;
         if !is_trap || own.info.state != SmState::Master {
             return None;
@@ -68,9 +74,13 @@ impl Trap {
 }
 
 /// Trap 144 of a CA, which says that the priority of the SM on it has changed: the master looks who is the greater.
+///
+/// Shape: 256 bytes, LID routed, of method Trap; `own_lid`: base LID of the SM's port, which issues it.
+/// Without it a master would notice at its next sweep only.
 pub fn priority_changed(own_lid: u16, transaction: u32) -> [u8; 256] {
     let [high, low] = own_lid.to_be_bytes();
     let mut data = [0; 64];
+    // Bytes 8 and 9 are toggle and count, which the sender of a new trap leaves 0.
     // Generic and informational; of a CA; number; issuer; then the details, from byte 10 on: LID, OtherLocalChanges, flags.
     let [number_high, number_low] = trap::LOCAL_CHANGE.to_be_bytes();
     let head = [
@@ -100,8 +110,10 @@ pub fn priority_changed(own_lid: u16, transaction: u32) -> [u8; 256] {
     for (place, byte) in data.iter_mut().zip(head) {
         *place = byte;
     }
+    // Made as a directed SMP for its header, then turned into a LID routed one: the two differ in the fields below.
     let mut smp = Smp::directed(method::TRAP, attribute::NOTICE, u64::from(transaction), &[])
         .unwrap_or_else(Smp::new_zeroed);
+    // Hop pointer and count, and both directed LIDs, mean nothing in a LID routed SMP.
     smp.header.mgmt_class = MGMT_CLASS_LID;
     smp.header.class_specific = 0.into();
     (smp.directed_slid, smp.directed_dlid) = (0.into(), 0.into());
@@ -113,23 +125,31 @@ pub fn priority_changed(own_lid: u16, transaction: u32) -> [u8; 256] {
 const PRIORITY_FLAG: u8 = 0x08;
 
 /// Subscribers hear of it, if it is not repeated too often. Those of 64 to 67 are this SA's own.
+///
+/// A device that sends 64 to 67 (GID in and out of service, multicast groups) would put words into the SA's mouth.
 pub const fn is_forwarded(notice: &Notice) -> bool {
     let number = notice.trap_number.get();
     let is_own = matches!(number, trap::GID_IN_SERVICE..=trap::MGID_DESTROYED);
+    // OpenSM keeps errors of links from subscribers too: they come by the thousand, and no path changes with them.
     let is_of_link = matches!(number, trap::LINK_INTEGRITY..=trap::FLOW_CONTROL);
     !notice.is_generic() || !(is_own || is_of_link)
 }
 
 /// Which traps came how often lately. Time is the caller's.
+///
+/// Memory: at most [`MOST`] entries of some 32 bytes, whatever comes.
 #[derive(Debug, Default)]
 pub struct Repeats {
     /// By sender and content.
+    /// By a hash of both: two that collide are counted as one, which costs a Report that is not sent.
     seen: HashMap<u64, Seen>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Seen {
+    /// Since the last pause.
     times: u32,
+    /// On the caller's clock; it only has to go forward.
     last: Duration,
 }
 
@@ -138,9 +158,11 @@ impl Repeats {
     /// more than 4,096 others come like that.
     pub fn is_too_often(&mut self, from: u16, notice: &Notice, now: Duration) -> bool {
         let key = key(from, notice);
+        // Room is made only when it is needed: forgetting costs a look at all of them.
         if !self.seen.contains_key(&key) && self.seen.len() >= MOST {
             self.seen
                 .retain(|_, seen| now.saturating_sub(seen.last) < FORGOTTEN);
+            // Still full: somebody makes up new traps. They count as repeated, so that Reports stay bounded.
             if self.seen.len() >= MOST {
                 return true;
             }
@@ -159,12 +181,15 @@ impl Repeats {
 }
 
 /// Without what counts repeats itself.
+///
+/// NoticeToggle and NoticeCount differ in each repetition of the same trap (IBA vol. 1, 13.4.8.1).
 fn key(from: u16, notice: &Notice) -> u64 {
     let content = Notice {
         toggle_and_count: 0.into(),
         ..*notice
     };
     let hasher = BuildHasherDefault::<DefaultHasher>::default();
+    // Without a seed: equal from run to run, and there is nothing to gain from a collision but silence about one's own traps.
     hasher.hash_one((from, content.as_bytes()))
 }
 

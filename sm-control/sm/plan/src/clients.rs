@@ -33,11 +33,14 @@ use sa_wire::smp::attribute;
 use sa_wire::{Guid, Lid};
 
 /// Ports that know this Subnet Manager.
+///
+/// Kept from sweep to sweep, for as long as the process lives.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Clients {
     /// By port GUID; none before the first sweep.
     known: Option<BTreeSet<Guid>>,
     /// What they had set in an earlier process is still there.
+    /// Counts in the first sweep alone: from then on `known` says more.
     are_restored: bool,
 }
 
@@ -52,6 +55,7 @@ impl Clients {
 
     /// True where a port is to register again, with the SM at this LID.
     pub(crate) fn asks(&self, port: &Port, sm: Lid) -> bool {
+        // Without PortInfo there is nothing that the order could go with.
         let Some((guid, info)) = port.guid.zip(port.info.as_ref()) else {
             return false;
         };
@@ -62,11 +66,15 @@ impl Clients {
             Some(known) => !known.contains(&guid),
             None => !self.are_restored,
         };
+        // Another LID of the SM also means another SM, or a port that was set up while this one was away.
         can && (is_unknown || info.sm_lid.get() != sm.get())
     }
 
     /// Takes in what a sweep left. A port that is gone is forgotten, so it is new when it is back. What was asked counts only where it arrived: a port that was asked and did not answer is asked again.
+    ///
+    /// Where nothing was asked of a port it counts as known all the same: it has been seen with its state in place.
     pub(crate) fn learn(&mut self, after: &Subnet) {
+        // By node and number: a finding names a place, as a node that is mute may have told no port GUID.
         let mute: BTreeSet<(Guid, u8)> = after.findings().filter_map(mute).collect();
         let of = |node: &Node| {
             let guid = node.guid();
@@ -76,11 +84,14 @@ impl Clients {
             ends.filter_map(|(_, port)| port.guid).collect::<Vec<_>>()
         };
         // Also those that cannot be asked: which can may change with their firmware.
+        // Replaced and not added to: a port that this sweep did not see has to be asked when it is back.
         self.known = Some(after.nodes().iter().flat_map(of).collect());
     }
 }
 
 /// The place of a PortInfo without an answer.
+///
+/// Other attributes without an answer say nothing about whether the order arrived.
 fn mute(finding: &Finding) -> Option<(Guid, u8)> {
     match finding {
         Finding::Mute {

@@ -36,6 +36,10 @@
 //! What a switch holds beyond that is cleared: groups that ended, and those of an earlier Subnet Manager. A block of which nothing is
 //! known and nothing is wanted stays unwritten. The same blocks as OpenSM's, except that it writes a whole row of blocks
 //! where one differs.
+//!
+//! # What it may touch
+//!
+//! Values alone: it neither sends nor waits, and whoever calls it says when a round is over.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -54,9 +58,12 @@ use sa_wire::{Guid, Mlid};
 use crate::places::Index;
 
 /// Ports in the groups of each MLID, by port GUID.
+///
+/// Shape: members are full or half members alike, as switches forward to both; a port may be in several MLIDs.
 pub type Memberships = BTreeMap<Mlid, Arc<[Guid]>>;
 
 /// Blocks of each switch.
+/// Of the multicast table alone.
 type Tables = BTreeMap<NodeIx, BTreeMap<Block, Data>>;
 
 /// What switches should hold for the groups that are joined.
@@ -72,28 +79,34 @@ impl Multicast {
     /// For a subnet that was found, and `parts`, which were compiled of it: a member that is not in it has no place in a tree.
     pub fn new(found: &Subnet, parts: &FabricState, groups: &Memberships) -> Self {
         let mut all = Self::default();
+        // Then nothing is wanted either, so what switches hold stays.
         if parts.options.disable_multicast {
             return all;
         }
         let index = Index::new(found, parts);
         let mut routes: BTreeMap<NodeIx, Vec<(Mlid, Vec<u8>)>> = BTreeMap::new();
+        // Without groups no tree is made: their preparation walks all routes.
         let trees = (!groups.is_empty()).then(|| GroupTrees::new(&parts.topology, &parts.routes));
         // Groups that share an MLID are one here: switches know MLIDs alone.
         for (mlid, members) in groups {
+            // Members that are away have no port to forward to: they join again when they are back.
             let members: BTreeSet<EndPortIx> =
                 members.iter().filter_map(|port| index.end(*port)).collect();
             // A port that joined by two of its GUIDs is one member.
             let members: Vec<EndPortIx> = members.into_iter().collect();
             let table = trees.as_ref().map(|trees| trees.table(*mlid, &members));
             for (switch, ports) in table.into_iter().flat_map(|table| table.switches) {
+                // A tree is of the compiler's switches; the model's numbers are looked up by GUID.
                 // Gone since the compilation: the next sweep plans without it.
                 let node = found.by_guid(parts.topology.switch(switch).guid);
                 if let Some(node) = node {
                     let ports = ports.iter().collect();
+                    // A switch may be in many trees: its masks are joined into blocks further down.
                     routes.entry(node).or_default().push((*mlid, ports));
                 }
             }
         }
+        // Empty tables of wanted routes would otherwise leave entries of groups that ended.
         // All of them, not only those with routes: the others may hold what nobody wants.
         for (at, node) in found.places().filter(|(_, node)| node.is_switch()) {
             all.switch(at, node, routes.remove(&at).unwrap_or_default());
@@ -102,11 +115,14 @@ impl Multicast {
     }
 
     /// What is to be written first: without the new ports of MLIDs that lose some.
+    ///
+    /// Shape: for each block that [`Self::last`] has, and never more ports than it.
     pub fn first(&self, found: &Subnet) -> Tables {
         let mut first = self.tables.clone();
         for (at, blocks) in &mut first {
             let node = found.node(*at);
             for (block, data) in blocks {
+                // What is not known counts as empty: nothing that may be a new port comes in before its time.
                 let held = node.and_then(|node| node.tables.get(*block));
                 self.keep_only(*block, data, held.unwrap_or(&EMPTY));
             }
@@ -116,6 +132,8 @@ impl Multicast {
 
     /// All that is wanted, with MulticastFDBTop where switches have it and `uses_top` says so. Nothing of it is to be written while
     /// [`Self::is_losing`].
+    ///
+    /// `leaves_multicast` keeps the writing from clearing blocks by itself: those are here already.
     pub fn last(&self, found: &Subnet, uses_top: bool) -> Wanted {
         let mut wanted = Wanted {
             tables: self.tables.clone(),
@@ -124,6 +142,7 @@ impl Multicast {
             ..Wanted::default()
         };
         // The same for all switches, as OpenSM has it.
+        // A switch with a lower top would drop packets of a group that its neighbour forwards.
         let top = self.top();
         for (at, node) in found.places().filter(|_| uses_top) {
             let info = switch_info::with_multicast_top(node, top);
@@ -133,11 +152,15 @@ impl Multicast {
     }
 
     /// An MLID loses ports, so [`Self::first`] has to be held before [`Self::last`].
+    ///
+    /// False for most changes: joins add, and only a leave or a lost link takes away.
     pub fn is_losing(&self) -> bool {
         !self.losing.is_empty()
     }
 
     /// Switches that do not hold all of it, with how many blocks they lack.
+    ///
+    /// Unknown blocks count as lacking, as a Set whose answer was lost may or may not have been taken.
     pub fn not_held(&self, after: &Subnet) -> BTreeMap<Guid, usize> {
         let nodes = self
             .tables
@@ -147,6 +170,7 @@ impl Multicast {
             let differs = |(block, data): &(&Block, &Data)| node.tables.get(**block) != Some(*data);
             (node.guid(), blocks.iter().filter(differs).count())
         });
+        // Those that hold all are not worth a line.
         missing.filter(|(_, blocks)| *blocks > 0).collect()
     }
 
@@ -154,11 +178,13 @@ impl Multicast {
     fn switch(&mut self, at: NodeIx, node: &Node, routes: Vec<(Mlid, Vec<u8>)>) {
         // A switch that did not tell its SwitchInfo gets none: nobody knows what it has room for.
         let cap = node.switch_info.map_or(0, |info| info.multicast_cap.get());
+        // What was held and not wanted joins the map as an empty block, so it is cleared by the same Sets.
         let mut blocks = multicast::blocks(routes, cap, node.port_count());
         let held = node.tables.blocks();
         for (block, held) in held.filter(|(block, _)| block.attribute == attribute::MULTICAST_TABLE)
         {
             let wanted = blocks.entry(*block).or_insert(EMPTY);
+            // Losing is by MLID over all switches: one that loses here may gain elsewhere, and both together close a circle.
             self.losing.extend(lost(*block, held, wanted));
         }
         // Most switches have nothing to do with any group.
@@ -169,7 +195,10 @@ impl Multicast {
 
     /// Takes ports away that are not held, of MLIDs that lose some. What is not known counts as not held: a switch that is
     /// read or written later can only add to that.
+    ///
+    /// MLIDs that lose nothing get their new ports at once: no old port can close a circle with them.
     fn keep_only(&self, block: Block, data: &mut Data, held: &Data) {
+        // Two bytes a mask; MLIDs of a block come in its order.
         let masks = data.chunks_exact_mut(2).zip(held.chunks_exact(2));
         for (mlid, (mask, held)) in mlids(block).zip(masks) {
             if self.losing.contains(&mlid) {
@@ -183,6 +212,7 @@ impl Multicast {
     /// The last MLID of the last block in use; none without any.
     fn top(&self) -> Option<Mlid> {
         let blocks = self.tables.values().flatten();
+        // Whole blocks: a top inside of a block would have to move with each join.
         // A block that is only there to be cleared needs no top.
         let used = blocks.filter(|(_, data)| **data != EMPTY);
         let last = used.filter_map(|(block, _)| mlids(*block).last()).max()?;
@@ -191,9 +221,12 @@ impl Multicast {
 }
 
 /// MLIDs of which some port is held and not wanted.
+///
+/// Shape: counted from 0xc000, as blocks are.
 fn lost(block: Block, held: &Data, wanted: &Data) -> Vec<u16> {
     let masks = held.chunks_exact(2).zip(wanted.chunks_exact(2));
     let loses =
+        // Bit by bit: a port that is held and not wanted is one that goes, whatever comes besides.
         |held: &[u8], wanted: &[u8]| held.iter().zip(wanted).any(|(held, it)| held & !it != 0);
     let masks = mlids(block).zip(masks);
     masks
@@ -203,6 +236,8 @@ fn lost(block: Block, held: &Data, wanted: &Data) -> Vec<u16> {
 }
 
 /// MLIDs of a block, counted from the first there is.
+///
+/// The position in the upper bits does not matter: all positions have the same MLIDs.
 fn mlids(block: Block) -> impl Iterator<Item = u16> {
     let [_, _, high, low] = block.modifier.to_be_bytes();
     let number = u16::from_be_bytes([high, low]) & 0x1ff;
@@ -210,4 +245,6 @@ fn mlids(block: Block) -> impl Iterator<Item = u16> {
 }
 
 /// A block that forwards nothing.
+///
+/// What a switch has at power-on, and what clearing writes.
 const EMPTY: Data = [0; 64];

@@ -12,15 +12,20 @@ use sa_sm::model::Subnet;
 use sa_wire::Guid;
 
 /// By GUID, as the two have orders of their own.
+///
+/// Made for each step that needs it: three maps over the subnet cost little beside what they are made for.
 pub(crate) struct Index {
     /// By node GUID.
+    // Hash maps: looked up by GUID alone, and never walked, so their order reaches no table.
     nodes: HashMap<Guid, NodeIx>,
+    /// By node GUID. Only those that have routes.
     switches: HashMap<Guid, SwitchIx>,
     /// By port GUID.
     ends: HashMap<Guid, EndPortIx>,
 }
 
 impl Index {
+    /// `parts` were compiled of `found`: a GUID that only one of them has is looked up in vain, which is no error.
     pub(crate) fn new(found: &Subnet, parts: &FabricState) -> Self {
         let topology = &parts.topology;
         let switches = topology.switch_ixs();
@@ -43,8 +48,11 @@ impl Index {
     }
 
     /// A port of the compiler's fabric as one of the model.
+    ///
+    /// Port numbers are the same in both; only nodes are numbered anew.
     pub(crate) fn found(&self, parts: &FabricState, at: PortRef) -> Option<PortRef> {
         let node = parts.subnet.fabric().node(at.node).guid;
+        // `None` where the node has gone from the model since: the caller leaves it out.
         let node = self.nodes.get(&node).copied()?;
         Some(PortRef { node, ..at })
     }

@@ -1,4 +1,12 @@
 //! A planner as a sweep asks it.
+//!
+//! ```text
+//!  sweep: found ──wanted──> Planner::plan ──> kept here ──> what is wanted
+//!         held ──transition──> the same plan says how its routes may come in
+//!         over ──> into_planned: snapshot, findings, or why there is none
+//! ```
+//!
+//! A sweep asks by a trait and does not know planners; whoever runs the sweep wants the plan afterwards. This stands between both.
 
 use std::sync::Arc;
 
@@ -62,6 +70,7 @@ impl<'a> Planning<'a> {
 impl Plan for Planning<'_> {
     /// Plans. None: that failed, which [`Planning::into_planned`] tells.
     fn wanted(&mut self, found: &Subnet) -> Option<Arc<Wanted>> {
+        // The plan stays here, as the sweep takes only what it writes.
         let planned = self.planner.plan(found, self.before, self.stamp);
         let wanted = planned.as_ref().ok().map(|plan| Arc::clone(&plan.wanted));
         self.planned = Some(planned);
@@ -70,6 +79,7 @@ impl Plan for Planning<'_> {
 
     /// In which order routes may change, of what the switches hold by now.
     fn transition(&mut self, held: &Subnet) -> Transition {
+        // Nothing planned, nothing written: the order of nothing does not matter.
         match &mut self.planned {
             Some(Ok(planned)) => planned.change_from(held, self.before),
             _ => Transition::default(),

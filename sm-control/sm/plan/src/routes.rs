@@ -17,6 +17,7 @@
 //! | torus of 4x4x4 | minhop | nobody: the plan is refused |
 //!
 //! The stand-in stays, also when a repair would let minhop route again: to change engines is to write every table of the subnet.
+//! Only minhop is replaced, and only where it was not asked for by name: an operator who names an engine wants to hear that it does not do.
 
 use routing::EngineKind;
 use sa_compiler::drained::Drained;
@@ -26,6 +27,8 @@ use sa_compiler::state::FabricState;
 use crate::PlanFinding;
 
 /// An engine that routes instead of another one.
+///
+/// Kept by the planner from sweep to sweep; forgotten with the process, which then tries minhop once more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StandIn {
     /// Whose routes were refused.
@@ -33,7 +36,7 @@ pub(crate) struct StandIn {
 }
 
 impl StandIn {
-    /// For a person.
+    /// For a person, in each plan while it lasts: the routes are other than those of the engine that is the default.
     pub(crate) const fn finding(self) -> PlanFinding {
         PlanFinding::OtherEngine {
             refused: self.refused,
@@ -97,22 +100,28 @@ const fn is_of_routes(error: &PipelineError) -> bool {
 
 /// What may be published, and who stood in for the engine. `before` stood in at the last plan: then nobody else is tried.
 /// Errors: the compiler's, or the proof's word.
+///
+/// `state`: what was in force before, for the compiler's shortcuts.
 fn by_engine(
     inputs: &Inputs,
     before: Option<StandIn>,
     stamp: Stamp,
     state: Option<&FabricState>,
 ) -> Result<(Compiled, Option<StandIn>), PipelineError> {
+    // Not even one try of minhop while the stand-in holds: its proof is what costs.
     // An operator who has named one meanwhile is followed.
     if let Some(before) = before.filter(|_| inputs.engine.is_none()) {
         return Ok((by_stand_in(inputs, stamp, state)?, Some(before)));
     }
     // Shortest paths first: on a tree they are the best there is, and cost least.
     let compiled = pipeline::compile_after(inputs, stamp, state)?;
+    // Which engine it was is asked of the routes, as `inputs` may not name one and a torus configuration would have chosen.
     let refused = compiled.parts.routes.engine();
+    // A proof that failed is found here and not in the compiler, which proves and does not judge.
     match compiled.publishable() {
         Ok(()) => Ok((compiled, None)),
         Err(PipelineError::CreditLoop { .. } | PipelineError::StrictLoop { .. })
+            // A torus-2QoS that was chosen by its configuration is as good as named: its loop is told.
             if inputs.engine.is_none() && refused == EngineKind::MinHop =>
         {
             // Before the next one: the two together would take twice the memory.
@@ -120,10 +129,12 @@ fn by_engine(
             let taken = by_stand_in(inputs, stamp, state)?;
             Ok((taken, Some(StandIn { refused })))
         }
+        // Anything else would fail with any engine.
         Err(error) => Err(error),
     }
 }
 
+/// Errors: the compiler's, or that even these routes are not publishable, which then is told of them.
 fn by_stand_in(
     inputs: &Inputs,
     stamp: Stamp,
@@ -139,4 +150,6 @@ fn by_stand_in(
 }
 
 /// Routes any subnet without a credit loop, on one VL if need be.
+///
+/// Its SLs are by pair of ports, so a block that is not acknowledged costs answers: see `unheld`.
 const WITHOUT_LOOPS: EngineKind = EngineKind::DfssspNue;

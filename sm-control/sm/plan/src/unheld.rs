@@ -10,6 +10,8 @@
 //!
 //! A block that was sent and not answered counts as forwarding nothing: the switch may hold the old one or the new one, and a path
 //! that nobody knows is no answer.
+//!
+//! Nothing here writes to a device: it judges what the sweep has left, and compiles once more.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,6 +31,8 @@ use sa_wire::smp::{ALL_INPUTS, ALL_OUTPUTS, attribute};
 use crate::{PlanError, Planned};
 
 /// A block of a table that a switch did not acknowledge.
+///
+/// In the order of node GUID, then block, so that a log names each switch once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unheld {
     /// Node GUID.
@@ -40,10 +44,13 @@ pub struct Unheld {
 impl Planned {
     /// Blocks of forwarding and SL2VL tables that a switch did not acknowledge as planned. Empty: the subnet holds what the
     /// snapshot says. `after` is what the sweep left.
+    ///
+    /// Blocks of other tables may be missing: they change what is granted or checked, not where packets go.
     pub fn not_held(&self, after: &Subnet) -> Vec<Unheld> {
         let tables = self.wanted.tables.iter();
         let tables = tables.filter_map(|(at, blocks)| Some((after.node(*at)?, blocks)));
         let missing = tables.flat_map(|(node, blocks)| {
+            // Not known and other than planned are one: either way the snapshot would promise a route that nobody confirmed.
             let differs = |(block, data): &(&Block, &_)| node.tables.get(**block) != Some(*data);
             let routes = blocks.iter().filter(|(block, _)| is_of_routes(block));
             routes.filter(differs).map(|(block, _)| Unheld {
@@ -56,30 +63,38 @@ impl Planned {
 
     /// A compilation from the forwarding tables that switches acknowledged, for a subnet that does not hold what was planned:
     /// answers follow the switches. Errors: as of a plan.
+    ///
+    /// `before`: what answered until now, from which the compiler takes what did not change. [`PlanError::NoSm`] for a plan of another kind.
     pub fn held(
         &self,
         after: &Subnet,
         before: Option<&FabricState>,
         stamp: Stamp,
     ) -> Result<Compiled, PlanError> {
+        // Only a sweep's own records have links and LIDs in the shape that tables can be hung on.
         let Some(swept) = &self.inputs.swept else {
             return Err(PlanError::NoSm);
         };
         let parts = &self.compiled.parts;
+        // Links, LIDs and PortInfo as planned: those were acknowledged, or the port is told apart by its own finding.
         let mut records = with_tables(swept.records(), after);
+        // Without QoS the compiler takes SLs from options, and SL2VL tables would contradict it.
         records.qos = parts.options.qos;
         if records.qos {
             self.add_sl2vl(after, &mut records);
         }
+        // As if another SM had told it: then nobody routes, and tables are taken as they are.
         let held = SaFabric::from_records(records, swept.whom().to_owned());
         // An engine that places a torus says which SLs its paths have, also over tables that are not all its own.
         let engine = parts.routes.engine();
         let engine = Some(engine).filter(|kind| by_kind(*kind).needs() == Needs::TorusConf);
+        // SLs of all pairs belong to one set of tables; with a block missing they prove nothing.
         let has_sl_table = matches!(parts.routes.engine_sl(), EngineSl::Table);
         let inputs = Inputs {
             swept: None,
             from_sa: Some(Arc::new(held.map_err(PlanError::Incomplete)?)),
             heard_sls: has_sl_table.then(|| Arc::new(HeardSls::new(SLS_UNKNOWN.to_owned()))),
+            // Kept only for a torus engine: any other would be asked to route by it.
             torus_conf: self.inputs.torus_conf.clone().filter(|_| engine.is_some()),
             engine,
             qos: Some(parts.options.qos),
@@ -89,15 +104,18 @@ impl Planned {
     }
 
     /// SL2VL tables as they were acknowledged, for the ports of which some are wanted.
+    /// The compiler's records name a node by LID, the model by index: GUIDs lead from one to the other.
     fn add_sl2vl(&self, after: &Subnet, records: &mut Records) {
         for record in &records.nodes {
             let guid = Guid::new(record.node_guid.get()).ok();
             let Some(at) = guid.and_then(|guid| after.by_guid(guid)) else {
                 continue;
             };
+            // No tables wanted: a node without SL2VL support, or one that the compiler left out.
             let (Some(node), Some(wanted)) = (after.node(at), self.wanted.tables.get(&at)) else {
                 continue;
             };
+            // LocalPortNum is the first byte of the word, VendorID the rest.
             let [own, ..] = record.port_and_vendor.get().to_be_bytes();
             let tables = sl2vl(node, wanted.keys(), own);
             records.sl2vl.extend(
@@ -112,6 +130,7 @@ impl Planned {
                     }),
             );
         }
+        // Records are compared and looked up by their order: what was added behind has to be put in place.
         records.sort();
     }
 }
@@ -126,9 +145,11 @@ fn sl2vl<'a>(
         let is_own = node.is_switch() || block.end_port == own;
         block.attribute == attribute::SL_TO_VL && is_own
     };
+    // By pair of ports, so that each comes once, in the order of the records.
     let mut tables = BTreeMap::new();
     // A block for all ports comes behind those of single ones by its modifier, and holds for the others.
     for block in wanted.filter(is_meant) {
+        // A block that was not acknowledged leaves its pairs without a table, as if the port had none.
         let Some(table) = node
             .tables
             .get(*block)
@@ -147,8 +168,11 @@ fn sl2vl<'a>(
 }
 
 /// The pairs of ports that a modifier of SL2VL means.
+///
+/// One pair for a plain block, all inputs of one output, or all pairs: as the bits for optimised programming say.
 pub(crate) fn ports_of(node: &Node, modifier: u32) -> Vec<(u8, u8)> {
     let [_, _, input, output] = modifier.to_be_bytes();
+    // Port 0 too: a switch's own port is an input and an output like others.
     let all = || 0..=node.port_count();
     let inputs = match modifier & ALL_INPUTS {
         0 => input..=input,
@@ -173,24 +197,31 @@ fn is_of_routes(block: &Block) -> bool {
 }
 
 /// The same with the tables of now. A block that nobody acknowledged forwards nothing.
+///
+/// Shape: as many blocks for each switch as its planned LinearFDBTop needs; what it holds above that is never looked at.
 fn with_tables(planned: &Records, after: &Subnet) -> Records {
     let mut records = planned.clone();
     for record in &planned.nodes {
+        // Gone since the plan: its records stay without a table, so nothing is answered over it.
         let node = Guid::new(record.node_guid.get()).ok();
         let node = node.and_then(|guid| after.node(after.by_guid(guid)?));
         let Some(node) = node.filter(|node| node.is_switch()) else {
             continue;
         };
         let lid = record.lid.get();
+        // A switch of the plan has one record; without it only block 0 is made.
         let top = planned.switches.iter().find(|it| it.lid.get() == lid);
         let last = top.map_or(0, |it| it.linear_top.get()) / 64;
         let table = (0..=last).map(|number| linear_block(node, lid, number));
+        // Replaced, not merged: a block of the plan that is not held must not shine through.
         records.lfts.insert(lid, Arc::new(table.collect()));
     }
     records
 }
 
 /// A block as its switch holds it.
+///
+/// Not known is "no path": an answer over such a switch would be a guess.
 fn linear_block(node: &Node, lid: u16, number: u16) -> LinearForwardingTableRecord {
     let block = linear::block(u32::from(number));
     let ports = node.tables.get(block).copied();

@@ -14,26 +14,28 @@
 //! | P_KeyTable of switch ports before them | the same keys without holes |
 //!
 //! A node that the compiler left out (no cable leads to it) gets LIDs and PortInfo, and no tables.
+//!
+//! Ports are asked for twice: with what does not depend on routes, which the compiler needs to see the subnet as it will be, and again
+//! with the SL and VLHighLimit that come out of the compilation. Later words on a port or block replace earlier ones.
+
+mod keys;
 
 use std::collections::BTreeMap;
 
-use routing::EndPortIx;
 use sa_compiler::qos_setup::{
     PortUse, ScopeFit, Scopes, SetupContext, SlToVlRow, port_tables_with,
 };
 use sa_compiler::state::FabricState;
-use sa_fabric::options::Enforcement;
 use sa_fabric::{NodeIx, PortRef};
 use sa_sm::lids;
 use sa_sm::model::attributes::Data;
 use sa_sm::model::{Block, Node, Subnet};
-use sa_sm::wanted::pkeys::{self, Places, Wish};
 use sa_sm::wanted::port_info::{self, Common, Decided};
 use sa_sm::wanted::qos::{arbitration, optimised_sl_to_vl, sl_to_vl, switch_sl_to_vl};
 use sa_sm::wanted::{linear, switch_info};
 use sa_sm::writing::Wanted;
+use sa_wire::SlToVl;
 use sa_wire::records::PortInfoRecord;
-use sa_wire::{Guid, SlToVl};
 
 use crate::PlanFinding;
 use crate::clients::Clients;
@@ -41,11 +43,16 @@ use crate::places::Index;
 
 /// A plan that is being made.
 pub(crate) struct Plan<'a> {
+    /// The subnet of this sweep; every value begins with what its device holds.
     found: &'a Subnet,
+    /// Who gets which LIDs; a port that is missing gets none.
     lids: &'a lids::Plan,
     common: Common<'a>,
+    /// Who is to register again.
     clients: &'a Clients,
+    /// Grows from step to step; complete at [`Self::finish`].
     wanted: Wanted,
+    /// What could not be put into tables as it was asked for.
     findings: Vec<PlanFinding>,
 }
 
@@ -65,13 +72,16 @@ impl<'a> Plan<'a> {
             wanted: Wanted::default(),
             findings: Vec::new(),
         };
+        // One top for all switches, as LIDs are dealt out over the whole subnet.
         let (top, life_time) = (lids.top(), common.options.packet_life_time);
+        // In the order of the model, so that what is wanted does not depend on hashing.
         for (at, node) in found.places() {
             for (port, _) in node.ports() {
                 plan.port(PortRef { node: at, port }, Decided::default());
             }
             let switch = node.switch_info;
             let switch = switch.map(|info| switch_info::wanted(&info, top, life_time));
+            // A switch whose SwitchInfo was not read has none wanted: there is nothing to begin with.
             plan.wanted.switches.extend(switch.map(|info| (at, info)));
         }
         plan
@@ -82,6 +92,7 @@ impl<'a> Plan<'a> {
         &self.wanted
     }
 
+    /// What is wanted, and what a person should know of it.
     pub(crate) fn finish(self) -> (Wanted, Vec<PlanFinding>) {
         (self.wanted, self.findings)
     }
@@ -90,24 +101,29 @@ impl<'a> Plan<'a> {
     fn port(&mut self, at: PortRef, decided: Decided) {
         let decided = Decided {
             lids: self.lids.ports.get(&at).copied(),
+            // Here and not by the callers: both rounds have to ask alike, or the second would take the order back.
             registers_again: self.registers_again(at),
             ..decided
         };
         let info = port_info::wanted(self.found, at, &decided, self.common);
+        // None where the port's own PortInfo was not read, or it has no link.
         self.wanted.ports.extend(info.map(|info| (at, info)));
     }
 
+    /// `no_clients_rereg` outweighs all: an operator who sets it knows hosts that take the order badly.
     fn registers_again(&self, at: PortRef) -> bool {
         let port = self.found.port(at);
         let is_asked = |port| self.clients.asks(port, self.common.sm_lid);
         !self.common.manager.no_clients_rereg && port.is_some_and(is_asked)
     }
 
+    /// Adds blocks to those of a node; one that is there already is replaced.
     fn set(&mut self, node: NodeIx, blocks: impl IntoIterator<Item = (Block, Data)>) {
         self.wanted.tables.entry(node).or_default().extend(blocks);
     }
 
     /// Nobody knows who is in which group: multicast tables stay.
+    /// Until the SA's journal is read, an empty set of groups would clear what clients rely on.
     pub(crate) const fn leave_multicast(&mut self) {
         self.wanted.leaves_multicast = true;
     }
@@ -121,17 +137,22 @@ impl<'a> Plan<'a> {
 
     /// Forwarding tables, SLs to the SM, SL2VL and VL arbitration.
     pub(crate) fn route(&mut self, parts: &FabricState) {
+        // Model and compiler number nodes each in their own way; GUIDs join them.
         let index = Index::new(self.found, parts);
         let found = self.found;
         for (at, node) in found.places() {
+            // A switch that no cable leads to has no routes, and its table stays: nothing reaches it anyway.
             if let Some(switch) = index.switch(node.guid()) {
                 self.set(at, linear::blocks(parts.routes.lft(switch)));
             }
         }
+        // First, as VLHighLimit goes into the PortInfo that is made next.
         let limits = self.qos(parts, &index);
         for (at, _) in found.end_ports() {
             let lid = self.lids.ports.get(&at).map(|it| it.lid);
+            // What a path would have without an engine's word: engines may take it as a wish.
             let hint = self.common.options.sm_sl;
+            // From the port to the SM, as the port sends to it: the way back is the SM's to choose.
             let sm_sl = lid.and_then(|lid| parts.routes.path_sl(hint, lid, self.common.sm_lid));
             let decided = Decided {
                 sm_sl,
@@ -154,6 +175,7 @@ impl<'a> Plan<'a> {
 
     /// SL2VL and VL arbitration: of the set-up scopes of the policy, else of the engine or the options. Returns VLHighLimit of the ports that get such tables: none with QoS off.
     fn qos(&mut self, parts: &FabricState, index: &Index) -> BTreeMap<PortRef, u8> {
+        // Scopes are matched once for all ports: they are made of the policy and of what the fabric is.
         let scopes = parts
             .policy
             .as_ref()
@@ -161,11 +183,13 @@ impl<'a> Plan<'a> {
         let mut limits = BTreeMap::new();
         let mut switches: BTreeMap<NodeIx, BTreeMap<u8, Vec<SlToVlRow>>> = BTreeMap::new();
         for tables in port_tables_with(parts, scopes.as_ref()) {
+            // The compiler knows no port that the model lacks; a `None` here would be a node with a GUID of its own twice.
             let Some(at) = index.found(parts, tables.at) else {
                 continue;
             };
             limits.insert(at, tables.high_limit);
             let is_switch = !matches!(tables.place, PortUse::Ca | PortUse::Router);
+            // The attribute of a switch's port is written through port 0 and names the port in its modifier.
             let (end_port, port) = if is_switch {
                 (0, at.port)
             } else {
@@ -177,6 +201,7 @@ impl<'a> Plan<'a> {
                 // A table that it refuses would be a finding for ever.
             } else if is_switch {
                 let outputs = switches.entry(at.node).or_default();
+                // Kept until all outputs are there: whether one table does for many is seen only then.
                 outputs.insert(at.port, tables.sl2vl);
             } else {
                 let rows = tables.sl2vl.iter();
@@ -190,6 +215,7 @@ impl<'a> Plan<'a> {
                 Some(alike) => optimised_sl_to_vl(&alike),
                 None => outputs.values().flatten().map(one_by_one).collect(),
             };
+            // Last, so that a switch gets its SL2VL blocks all of one kind.
             self.set(at, blocks);
         }
         limits
@@ -197,113 +223,27 @@ impl<'a> Plan<'a> {
 
     /// IsSLMappingSupported, which a switch has in the CapabilityMask of its port 0.
     fn takes_sl_to_vl(&self, at: PortRef) -> bool {
+        // A switch tells it once, for all of its ports.
         let node = self.found.node(at.node);
         let of = node.map(|node| if node.is_switch() { 0 } else { at.port });
         let port = node.zip(of).and_then(|(node, of)| node.port(of));
         let mask = port
             .and_then(|port| port.info)
             .map(|it| it.capability_mask.get());
+        // A mask that was not read counts as no: a refused Set is repeated in each sweep, a missing table is the hardware's default.
         mask.is_some_and(|mask| mask & PortInfoRecord::SL_MAPPING != 0)
     }
 
     /// The switch takes one table for many ports, and the operator wants it.
     fn is_optimised(&self, at: NodeIx) -> bool {
+        // Both have to agree: a switch that can is still written one by one where OpenSM would do so.
         let info = self.found.node(at).and_then(|node| node.switch_info);
         let can = info.is_some_and(|info| switch_info::takes_one_sl2vl_for_many(&info));
         can && self.common.manager.use_optimized_slvl
     }
-
-    /// P_Key tables of end ports, and of the switch ports before them.
-    pub(crate) fn keys(&mut self, parts: &FabricState, places: &mut BTreeMap<Guid, Places>) {
-        let index = Index::new(self.found, parts);
-        let found = self.found;
-        for (at, end) in found.end_ports() {
-            let Some((guid, ix)) = end.guid.and_then(|guid| Some((guid, index.end(guid)?))) else {
-                continue;
-            };
-            let Some(keys) = self.end_port_keys(parts, at, ix, places.entry(guid).or_default())
-            else {
-                continue;
-            };
-            if let Some(far) = end.peer {
-                self.switch_port_keys(&keys, far, guid);
-            }
-        }
-    }
-
-    /// `None` where its table was not read.
-    fn end_port_keys(
-        &mut self,
-        parts: &FabricState,
-        at: PortRef,
-        ix: EndPortIx,
-        places: &mut Places,
-    ) -> Option<Vec<u16>> {
-        let node = self.found.node(at.node)?;
-        let room = node.record.partition_cap.get();
-        // Of a switch it is port 0. A table that was not read may hold keys in use, so it stays.
-        let held = pkeys::known(&node.tables, room, at.port, 0)?;
-        let wish = Wish {
-            keys: parts.partitions.pkey_table(ix.index()),
-            first: parts.partitions.first_pkey(ix.index()),
-        };
-        let both = self.common.options.allow_both_pkeys;
-        // Without the option keys take the places that are next, as on a port that has none.
-        let kept: &[u16] = match self.common.manager.keep_pkey_indexes {
-            true => &held,
-            false => {
-                *places = Places::default();
-                &[]
-            }
-        };
-        let table = pkeys::end_port(kept, room, &wish, both, places);
-        let blocks = pkeys::blocks(&table.keys, held.len(), at.port, 0);
-        self.set(at.node, blocks);
-        if !table.left_out.is_empty() {
-            self.findings.push(PlanFinding::KeysLeftOut {
-                port: parts.topology.end_port(ix).guid,
-                keys: table.left_out,
-            });
-        }
-        Some(table.keys)
-    }
-
-    /// Of the switch port that checks for an end port with these keys.
-    fn switch_port_keys(&mut self, keys: &[u16], at: PortRef, end: Guid) {
-        let node = self.found.node(at.node).filter(|node| node.is_switch());
-        let Some((node, info)) = node.and_then(|node| Some((node, node.switch_info?))) else {
-            return;
-        };
-        let room = info.enforcement_cap.get();
-        // Where nothing is checked tables stay as they are, as with OpenSM.
-        let checks = !self.common.options.no_partition_enforcement
-            && self.common.manager.part_enforce != Enforcement::Off;
-        if room == 0 || !checks {
-            return;
-        }
-        let Some(held) = pkeys::known(&node.tables, room, 0, at.port) else {
-            return;
-        };
-        match pkeys::switch_port(keys, room) {
-            Some(keys) => self.set(at.node, pkeys::blocks(&keys, held.len(), 0, at.port)),
-            None => {
-                self.do_not_check(at);
-                self.findings.push(PlanFinding::NotEnforced { port: end });
-            }
-        }
-    }
-
-    /// With a table that lacks keys the port would drop packets that may pass.
-    fn do_not_check(&mut self, at: PortRef) {
-        if let Some(info) = self.wanted.ports.get_mut(&at) {
-            info.operational_vls_and_enforcement &= !ENFORCEMENT;
-        }
-    }
 }
 
-/// PartitionEnforcementInbound and Outbound.
-const ENFORCEMENT: u8 = 3 << 2;
-
+/// A row of a table that depends on its input port, as the block that says so.
 fn one_by_one(row: &SlToVlRow) -> (Block, Data) {
     switch_sl_to_vl(row.input, row.output, row.table)
 }
@@ -311,6 +251,7 @@ fn one_by_one(row: &SlToVlRow) -> (Block, Data) {
 /// The one table of each output port; `None` where some depends on the input port.
 fn alike(outputs: &BTreeMap<u8, Vec<SlToVlRow>>) -> Option<BTreeMap<u8, SlToVl>> {
     let one = |(port, rows): (&u8, &Vec<SlToVlRow>)| {
+        // An output without rows has no table to be like.
         let first = rows.first()?.table;
         let is_alike = rows.iter().all(|row| row.table == first);
         is_alike.then_some((*port, first))

@@ -7,6 +7,8 @@
 //!
 //! Each line has an empty one behind it. The text is sorted, where OpenSM writes it as its hash table lies. A line that cannot be
 //! followed is left out, and the others hold. Source: recordings of OpenSM 3.3.23 with an M_Key; `osm_db_pack.c`.
+//!
+//! This file knows text alone: where the files lie, and that they are replaced in one step, is the caller's.
 
 use core::fmt::{self, Write};
 use std::collections::BTreeMap;
@@ -17,6 +19,8 @@ use sa_wire::Guid;
 use super::PortName;
 
 /// A line that is not followed.
+///
+/// One is worth a line of the log and no more: the key is looked for as if nothing had been known ([`super::Keys::candidates`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped {
     /// From 1 on.
@@ -35,16 +39,22 @@ pub enum Reason {
 }
 
 /// Keys by the GUID of an end port.
+///
+/// Shape of a line: `GUID KEY`, both in base 16. A key of 0 is read as it stands; who takes the table leaves it out.
 pub fn keys(bytes: &[u8]) -> (BTreeMap<Guid, u64>, Vec<Dropped>) {
     table(bytes, guid, number)
 }
 
 /// Far ends of ports.
+///
+/// Shape of a line: `GUID:PORT GUID:PORT`. A cable has two lines, and nothing checks that the second agrees with the first.
 pub fn neighbors(bytes: &[u8]) -> (BTreeMap<PortName, PortName>, Vec<Dropped>) {
     table(bytes, port, port)
 }
 
 /// `guid2mkey`.
+///
+/// By GUID, with the key in sixteen digits: what [`keys`] reads back as it was.
 pub fn render_keys(keys: &BTreeMap<Guid, u64>) -> String {
     let mut text = String::new();
     for (guid, key) in keys {
@@ -54,6 +64,8 @@ pub fn render_keys(keys: &BTreeMap<Guid, u64>) -> String {
 }
 
 /// `neighbors`.
+///
+/// Both directions as they are in the table: what [`neighbors`] reads back as it was.
 pub fn render_neighbors(neighbors: &BTreeMap<PortName, PortName>) -> String {
     let mut text = String::new();
     for ((near, port), (far, far_port)) in neighbors {
@@ -62,19 +74,23 @@ pub fn render_neighbors(neighbors: &BTreeMap<PortName, PortName>) -> String {
     text
 }
 
+/// What both files have in common: two words a line, the first of which is there once.
 fn table<K: Ord, V>(
     bytes: &[u8],
     key: impl Fn(&str) -> Option<K>,
     value: impl Fn(&str) -> Option<V>,
 ) -> (BTreeMap<K, V>, Vec<Dropped>) {
+    // Bytes that are no UTF-8 make their own line unreadable, not the file.
     let text = String::from_utf8_lossy(bytes);
     let (mut all, mut dropped) = (BTreeMap::new(), Vec::new());
+    // Counted with the empty ones, as an editor counts them.
     for (line, text) in (1..).zip(text.lines()) {
         let mut words = text.split_whitespace();
         let (first, second, third) = (words.next(), words.next(), words.next());
         let Some(first) = first else { continue };
         let read = key(first)
             .zip(second.and_then(&value))
+            // A third word means that the line is something else than it looks like: better no key than a wrong one.
             .filter(|_| third.is_none());
         let reason = match read.map(|(key, value)| (all.entry(key), value)) {
             Some((Entry::Vacant(place), value)) => {
@@ -91,6 +107,7 @@ fn table<K: Ord, V>(
 
 /// With 0x, as OpenSM writes them, or without, in base 16 all the same.
 fn number(word: &str) -> Option<u64> {
+    // `from_str_radix` takes a sign, which is no part of a key.
     let digits = word.strip_prefix("0x").unwrap_or(word);
     let is_number = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     u64::from_str_radix(digits, 16).ok().filter(|_| is_number)

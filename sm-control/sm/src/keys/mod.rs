@@ -38,27 +38,37 @@ use crate::executor::MOST_OTHER_KEYS;
 use crate::model::{Node, Subnet};
 
 /// A port by a name that lasts: the GUID of its end port (of a switch, of its port 0), and its number.
+///
+/// An index of the model would not do: nodes are numbered anew in each sweep, and files outlive the process.
 pub type PortName = (Guid, u8);
 
 /// Keys of ports, as far as they are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Keys {
+    /// `m_key`; 0 for none.
     configured: u64,
     /// All requests carry the configured one.
     is_fixed: bool,
     /// By the GUID of the end port that holds it; none of them 0.
+    /// Of ports that are away too, up to [`MOST_AWAY`].
     held: BTreeMap<Guid, u64>,
     /// Before a change that is not confirmed.
+    /// [`Keys::give`] fills it, [`Keys::learn`] empties it.
     before: BTreeMap<Guid, u64>,
     /// Which port is at the far end of which, both ways.
+    /// Kept when a cable is pulled: what comes back mostly comes back where it was.
     neighbors: BTreeMap<PortName, PortName>,
 }
 
 /// Ports that this remembers of nodes that are away.
+///
+/// The bound is on each table by itself. What is beyond it is forgotten all at once: choosing whom to forget would need an age for each.
 pub const MOST_AWAY: usize = 0x1_0000;
 
 impl Keys {
     /// What files of an earlier process say.
+    ///
+    /// Keys of 0 are dropped: they would be a candidate that says nothing, in place of one that might be right.
     pub fn remembered(
         held: BTreeMap<Guid, u64>,
         before: BTreeMap<Guid, u64>,
@@ -75,6 +85,8 @@ impl Keys {
     }
 
     /// `m_key` and `m_key_lookup` from now on. Ports keep their keys until they are given another one.
+    ///
+    /// `looks_up`: `m_key_lookup`. Nothing is sent: [`Self::give`] says which ports are to be told.
     pub const fn configure(&mut self, key: u64, looks_up: bool) {
         self.configured = key;
         self.is_fixed = !looks_up;
@@ -86,11 +98,15 @@ impl Keys {
     }
 
     /// The key that all requests carry, whatever ports show.
+    ///
+    /// None where keys are looked up: then each request carries that of its target.
     pub fn fixed(&self) -> Option<u64> {
         self.is_fixed.then_some(self.configured)
     }
 
     /// True where any port has a key or is to have one: else there is nothing to write down.
+    ///
+    /// A subnet without keys writes no files and pays nothing for all this.
     pub fn matter(&self) -> bool {
         self.configured != 0 || !self.held.is_empty() || !self.before.is_empty()
     }
@@ -111,6 +127,8 @@ impl Keys {
     }
 
     /// The end port at the far end of a port, as it was when it was last seen.
+    ///
+    /// What is behind it now may be another one: the key of this is the first guess, not a fact.
     pub fn behind(&self, port: PortName) -> Option<Guid> {
         self.neighbors.get(&port).map(|(guid, _)| *guid)
     }
@@ -121,11 +139,13 @@ impl Keys {
         if self.is_fixed {
             return vec![self.configured];
         }
+        // Best first: each wrong one costs a whole timeout, as a port with another key is silent.
         let of = |keys: &BTreeMap<Guid, u64>| port.and_then(|port| keys.get(&port)).copied();
         let all = of(&self.held).into_iter().chain(of(&self.before));
         let all = all.chain(lately).chain([self.configured]);
         let mut keys = Vec::new();
         for key in all.chain(common.iter().copied()) {
+            // One goes with the request itself, the others ride along in `other_keys`.
             if !keys.contains(&key) && keys.len() <= MOST_OTHER_KEYS {
                 keys.push(key);
             }
@@ -134,6 +154,8 @@ impl Keys {
     }
 
     /// Two keys that most ports are known to have had, for a port of which nothing is known.
+    ///
+    /// Where all ports have one key that is the first of them; more than two would push out what is known of the port itself.
     pub fn common(&self) -> Vec<u64> {
         let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
         for key in self.held.values().chain(self.before.values()) {
@@ -143,12 +165,16 @@ impl Keys {
             .into_iter()
             .map(|(key, count)| (count, key))
             .collect();
+        // Reversed, so it is also the greater key of two that are as frequent: no answer depends on the order of GUIDs.
         // The most frequent first; of equals always the same.
         keys.sort_unstable_by(|one, other| other.cmp(one));
         keys.into_iter().take(2).map(|(_, key)| key).collect()
     }
 
     /// Ports are about to get the configured key: to be written down before the first Set. False where none is.
+    ///
+    /// What a port is known to hold becomes its `before` here, and stays there until the port has answered to the new one
+    /// ([`Self::learn`]): a Set whose answer is lost leaves either key in the port.
     pub fn give(&mut self, subnet: &Subnet) -> bool {
         // A port that loses its key is asked by the old one until it has answered without.
         if self.configured == 0 || self.is_fixed {
@@ -157,6 +183,7 @@ impl Keys {
         let mut is_other = false;
         for (_, port) in subnet.end_ports() {
             let Some(guid) = port.guid else { continue };
+            // What it answered to outweighs what a file said of it.
             if let Some(key) = port.known_m_key().filter(|key| *key != 0) {
                 self.held.insert(guid, key);
                 self.before.remove(&guid);
@@ -165,6 +192,7 @@ impl Keys {
                 continue;
             }
             is_other = true;
+            // A port of which nothing was known has no key before: it may hold none, and 0 is not kept.
             if let Some(old) = self.held.insert(guid, self.configured) {
                 self.before.insert(guid, old);
             }
@@ -174,13 +202,17 @@ impl Keys {
 
     /// What ports answered to in a sweep, and who is behind whom. Of ports whose key nobody can tell, and of those that are away, what
     /// was known stays.
+    ///
+    /// With it `before` of a port ends, as its answer shows which of two keys it took.
     pub fn learn(&mut self, subnet: &Subnet) {
         for (_, port) in subnet.end_ports() {
             let (Some(guid), Some(key)) = (port.guid, port.known_m_key()) else {
                 continue;
             };
+            // It answered, so which of both it was is known.
             self.before.remove(&guid);
             match key {
+                // No key: nothing to write down, and nothing to try.
                 0 => self.held.remove(&guid),
                 key => self.held.insert(guid, key),
             };
@@ -196,11 +228,14 @@ impl Keys {
                 }
             }
         }
+        // Last: what this sweep has added counts too.
         self.forget_those_away(subnet);
     }
 
     /// End ports of the subnet that do not hold the configured key, or of which it is not known; then those that are away and
     /// hold another one.
+    ///
+    /// Once both lists are empty nobody needs the key before the last change any more.
     pub fn unconfirmed(&self, subnet: &Subnet) -> Unconfirmed {
         let mut unconfirmed = Unconfirmed::default();
         let mut seen = BTreeSet::new();
@@ -214,6 +249,7 @@ impl Keys {
                 unconfirmed.there.push(guid);
             }
         }
+        // Those that are away cannot be asked; they hold what they last answered to.
         let others = self.held.iter().filter(|(_, key)| **key != self.configured);
         let away = others
             .map(|(guid, _)| *guid)
@@ -223,12 +259,15 @@ impl Keys {
     }
 
     /// This must not grow with every port that ever was there.
+    ///
+    /// A fabric where hosts are replaced for years would fill memory and files with keys of ports that never come back.
     fn forget_those_away(&mut self, subnet: &Subnet) {
         let most = |there: usize| there.saturating_add(MOST_AWAY);
         let ports: BTreeSet<Guid> = subnet
             .end_ports()
             .filter_map(|(_, port)| port.guid)
             .collect();
+        // All that are away go, not the oldest: no age is kept.
         for keys in [&mut self.held, &mut self.before] {
             if keys.len() > most(ports.len()) {
                 keys.retain(|guid, _| ports.contains(guid));
@@ -246,6 +285,8 @@ impl Keys {
 }
 
 /// Ports that do not hold the configured key.
+///
+/// Shape: `there` in the order of the model, `away` by GUID; no GUID is in both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unconfirmed {
     /// GUIDs of end ports that a sweep found.
@@ -255,6 +296,8 @@ pub struct Unconfirmed {
 }
 
 /// The GUID of the end port that a port belongs to.
+///
+/// None where the port is not there, or its node did not tell a GUID for it.
 pub(crate) fn end_guid(node: &Node, port: u8) -> Option<Guid> {
     node.port(node.end_port(port))?.guid
 }

@@ -8,6 +8,8 @@
 //! ([`Remembered::forget`]). The text is sorted by port GUID, where OpenSM writes it as its hash table lies, so that two files
 //! of one subnet are equal byte by byte. Writing the file is not done here: `sa_fabric::outlet` does that as one step.
 //! Source: OpenSM `osm_lid_mgr.c`, `osm_db_files.c`.
+//!
+//! Numbers are read as OpenSM reads them (C's `strtoul` with base 0), as the file may have been edited by hand.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,6 +18,8 @@ use core::fmt::{self, Write};
 use sa_wire::{Guid, Lid, Lmc};
 
 /// LIDs of a port, both ends included.
+///
+/// May be wider than what the port uses now: it keeps what it had under a larger LMC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
     /// The base LID.
@@ -25,10 +29,14 @@ pub struct Range {
 }
 
 /// LIDs by port GUID.
+///
+/// Ranges of two ports may overlap in what neither uses; what both use is kept apart by whoever fills it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Remembered(BTreeMap<Guid, Range>);
 
 /// A line of the file that is not followed.
+///
+/// To be told: a port whose line is dropped is renumbered, and its clients notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped {
     /// From 1 on.
@@ -45,8 +53,12 @@ pub enum Reason {
     /// A GUID of 0.
     NoGuid,
     /// A LID that is 0 or above the largest, or a first one behind the last one.
+    ///
+    /// Also one that ends above what the switches forward to: the port would not be reached.
     Range,
     /// More than one LID, and the first is no multiple of what the LMC asks for.
+    ///
+    /// As it was written under another LMC; the LIDs cannot be kept.
     Alignment,
     /// Some LID is already that of another port.
     Taken(Guid),
@@ -57,11 +69,16 @@ pub enum Reason {
 impl Remembered {
     /// Reads a file. `lmc` is what ports get now, `last` the largest LID. Lines that cannot be followed are
     /// left out, the others hold: of two that want one LID, the first.
+    ///
+    /// Shape: never fails. A file that is no table at all gives an empty one and a dropped line for each of its own: the subnet is
+    /// numbered as it stands.
     pub fn parse(bytes: &[u8], lmc: Lmc, last: Lid) -> (Self, Vec<Dropped>) {
+        // Bytes that are no text make a line unreadable, not the file.
         let text = String::from_utf8_lossy(bytes);
         let mut table = Self::default();
         let mut owners = BTreeMap::new();
         let mut dropped = Vec::new();
+        // Empty lines count, as a person finds the line by its number.
         for (line, text) in (1..).zip(text.lines()) {
             if text.trim().is_empty() {
                 continue;
@@ -77,6 +94,8 @@ impl Remembered {
     }
 
     /// One more entry, if nobody has its LIDs.
+    ///
+    /// Errors: the port has an entry, or one of its LIDs belongs to a port above it.
     fn take(
         &mut self,
         guid: Guid,
@@ -90,6 +109,7 @@ impl Remembered {
         // As OpenSM has it: of a line with more LIDs than ports get now, the first ones count.
         let lids = range.used(lmc);
         if let Some(owner) = lids.clone().find_map(|lid| owners.get(&lid)) {
+            // The first line wins; its owner is named, so that a person can see which of both is wrong.
             return Err(Reason::Taken(*owner));
         }
         owners.extend(lids.map(|lid| (lid, guid)));
@@ -103,11 +123,15 @@ impl Remembered {
     }
 
     /// A port has these LIDs from now on.
+    ///
+    /// Nobody else may use one of them: this does not look.
     pub fn insert(&mut self, guid: Guid, range: Range) {
         self.0.insert(guid, range);
     }
 
     /// A port has no LIDs any more: they are free for others. False where it had none.
+    ///
+    /// What it costs: the port, if it comes back, is renumbered.
     pub fn forget(&mut self, guid: Guid) -> bool {
         self.0.remove(&guid).is_some()
     }
@@ -118,6 +142,8 @@ impl Remembered {
     }
 
     /// The file: a line for each port, by GUID, each with an empty line behind it, as OpenSM reads and writes it.
+    ///
+    /// [`Self::parse`] reads back the same entries, under the LMC that they were given for.
     pub fn render(&self) -> String {
         let mut text = String::new();
         for (guid, range) in self.entries() {
@@ -136,6 +162,8 @@ impl Range {
     }
 
     /// The LIDs of it that a port of this LMC uses.
+    ///
+    /// Shape: the first `2^lmc`, or fewer where the range is narrower, and never beyond its end.
     pub fn used(self, lmc: Lmc) -> core::ops::RangeInclusive<u16> {
         let most = self.first.get().saturating_add(lmc.lids() - 1);
         self.first.get()..=most.min(self.last.get())
@@ -143,6 +171,8 @@ impl Range {
 }
 
 /// A line's port and LIDs.
+///
+/// Errors: [`Reason`], but for [`Reason::Taken`] and [`Reason::Twice`], which need the lines above.
 fn entry(text: &str, lmc: Lmc, last: Lid) -> Result<(Guid, Range), Reason> {
     let mut words = text.split_whitespace().map(number);
     let (Some(Some(guid)), Some(Some(low)), Some(Some(high)), None) =
@@ -151,6 +181,7 @@ fn entry(text: &str, lmc: Lmc, last: Lid) -> Result<(Guid, Range), Reason> {
         return Err(Reason::Unreadable);
     };
     let guid = Guid::new(guid).map_err(|_| Reason::NoGuid)?;
+    // Three checks in one: it fits sixteen bits, is not 0, and is below the multicast LIDs.
     let lid = |raw: u64| u16::try_from(raw).ok().and_then(|raw| Lid::new(raw).ok());
     let (Some(first), Some(end)) = (lid(low), lid(high)) else {
         return Err(Reason::Range);
@@ -158,6 +189,7 @@ fn entry(text: &str, lmc: Lmc, last: Lid) -> Result<(Guid, Range), Reason> {
     if first > end || end > last {
         return Err(Reason::Range);
     }
+    // One LID may be any: an LMC that is larger now gets the port another range (see `claim`).
     if first != end && !first.get().is_multiple_of(lmc.lids()) {
         return Err(Reason::Alignment);
     }
@@ -167,12 +199,14 @@ fn entry(text: &str, lmc: Lmc, last: Lid) -> Result<(Guid, Range), Reason> {
 /// As C has it, because OpenSM reads the file so: with 0x, as it writes them, in base 16; with another 0 before it in base 8;
 /// else in base 10.
 fn number(word: &str) -> Option<u64> {
+    // `strip_prefix('0')` of a lone 0 leaves nothing: that is the number 0 of base 10.
     let (digits, base) = match (word.strip_prefix("0x"), word.strip_prefix('0')) {
         (Some(digits), _) => (digits, 16),
         (None, Some(digits)) if !digits.is_empty() => (digits, 8),
         (None, _) => (word, 10),
     };
     let is_number = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    // Letters in base 8 or 10 are refused by the radix, a sign by the check.
     u64::from_str_radix(digits, base).ok().filter(|_| is_number)
 }
 

@@ -38,17 +38,23 @@ pub(crate) use self::fresh::is_other_than;
 
 /// The reading of one sweep. It ends when [`Self::next_question`] has none left and each that it gave has an outcome;
 /// then [`Self::finish`] says what is known.
+/// It does not keep the subnet, which is lent to each call.
 #[derive(Debug)]
 pub(crate) struct Reading {
     /// A block of each in turn: requests go to many nodes at a time.
+    /// A node is behind the others again after each of its blocks, so no switch holds up those behind it.
     waiting: VecDeque<(NodeIx, VecDeque<Block>)>,
     /// Blocks in `waiting`.
+    /// Counted along, as summing up tens of thousands of queues for each progress line would not do.
     left: usize,
     /// How many multicast blocks of 32 MLIDs are known when all answers are there.
+    /// A switch is taken out as soon as one block of it is not known: then entries of old groups may be left in it.
     multicast: BTreeMap<NodeIx, u16>,
 }
 
 /// A block that is asked for.
+///
+/// It comes back with the outcome, so that nothing has to be looked up by transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Asked {
     node: NodeIx,
@@ -58,6 +64,8 @@ pub(crate) struct Asked {
 impl Reading {
     /// All that is wanted and not known. Notes of fresh switches that their multicast tables are empty: an SM that writes
     /// an entry has cleared PortStateChange before, so one that was written to is not fresh.
+    ///
+    /// Cost: a queue for each node with unknown blocks; a sweep of a subnet that is known makes none.
     pub(crate) fn new(subnet: &mut Subnet, wanted: &Wanted, memory: &Memory) -> Self {
         let is_untouched = fresh::is_untouched(subnet);
         let mut reading = Self {
@@ -70,6 +78,7 @@ impl Reading {
             let Some(node) = subnet.node_mut(at) else {
                 continue;
             };
+            // Who left a request of this sweep unanswered is not asked hundreds more: each would cost a timeout.
             if node.is_mute {
                 continue;
             }
@@ -78,6 +87,7 @@ impl Reading {
             if is_fresh && node.is_switch() {
                 node.tables.know_multicast(u16::MAX);
             }
+            // Fresh CAs are believed only where every switch is fresh too: a CA that has kept its tables through an SM's death looks fresh.
             if !is_fresh || (!node.is_switch() && !is_untouched) {
                 reading.of_node(at, node, wanted, memory);
             }
@@ -86,12 +96,15 @@ impl Reading {
     }
 
     /// The next Get, for the executor. `None`: all were given out.
+    ///
+    /// Round robin over nodes: a window of many requests then spreads over as many devices.
     pub(crate) fn next_question(&mut self, subnet: &Subnet) -> Option<(Request, Asked)> {
         while let Some((node, mut blocks)) = self.waiting.pop_front() {
             let Some(block) = blocks.pop_front() else {
                 continue;
             };
             self.left = self.left.saturating_sub(1);
+            // Back at the end, so that the next one is of another node.
             self.waiting.push_back((node, blocks));
             let asked = Asked { node, block };
             match asked.request(subnet) {
@@ -104,6 +117,8 @@ impl Reading {
     }
 
     /// What came of a Get. `is_slow`: the node left its last request unanswered, so the rest is not asked for.
+    ///
+    /// A refused or lost block is noted as a finding and stays unknown, so the writing sets it.
     pub(crate) fn answered(
         &mut self,
         asked: &Asked,
@@ -116,6 +131,7 @@ impl Reading {
         let finding = match outcome {
             Outcome::Answered(data) => {
                 // Not kept: that all others of its kind are empty is said once, by their number.
+                // What is empty is most of the table: 512 blocks of a switch would take 32 KiB for nothing.
                 let is_empty = block.attribute == attribute::MULTICAST_TABLE && data == [0; 64];
                 if let Some(node) = subnet.node_mut(node).filter(|_| !is_empty) {
                     node.tables.set(block, data);
@@ -131,6 +147,7 @@ impl Reading {
             Outcome::Mute => {
                 // One block that is not known is enough: an entry of it may be in use.
                 self.multicast.remove(&node);
+                // `is_slow` only: a node that answers most requests is asked on, as one SMP may always be lost.
                 if is_slow {
                     self.give_up(node);
                 }
@@ -145,6 +162,8 @@ impl Reading {
     }
 
     /// All answers are there.
+    ///
+    /// Only now: a count that is set before the last answer would take blocks that are still under way for empty ones.
     pub(crate) fn finish(self, subnet: &mut Subnet) {
         for (node, blocks) in self.multicast {
             if let Some(node) = subnet.node_mut(node) {
@@ -154,16 +173,21 @@ impl Reading {
     }
 
     /// Gets that were not given out yet.
+    ///
+    /// Requests, for progress; those under way are the executor's to count.
     pub(crate) const fn waiting(&self) -> usize {
         self.left
     }
 
     /// What is to be asked of a node. Blocks of one table are asked in the order of their modifiers.
+    ///
+    /// P_Key tables are left out as discovery has read them; tables for many ports cannot be read in one piece.
     fn of_node(&mut self, at: NodeIx, node: &Node, wanted: &Wanted, memory: &Memory) {
         let tables = wanted.tables.get(&at).into_iter().flatten();
         let unknown = tables.filter(|(block, data)| {
             let is_readable = block.attribute != attribute::PKEY_TABLE && !is_for_many(block);
             // One that it refuses stays as it is.
+            // Asking for such a block would be refused, and noted as a finding of every sweep.
             is_readable
                 && node.tables.get(**block).is_none()
                 && !memory.is_refused(node, **block, data)
@@ -182,6 +206,8 @@ impl Reading {
     }
 
     /// Nothing more is asked of a node. What is under way to it still counts when it is answered.
+    ///
+    /// All of them at once: a switch with 48,000 LIDs would cost 750 timeouts otherwise.
     fn give_up(&mut self, node: NodeIx) {
         self.multicast.remove(&node);
         self.waiting.retain(|(other, _)| *other != node);
@@ -196,6 +222,8 @@ impl Asked {
     }
 
     /// The port whose table it is: of a switch port 0, as for a Set.
+    ///
+    /// The M_Key is that of the end port: a switch checks it at port 0 whichever table is meant.
     fn at(&self) -> PortRef {
         PortRef {
             node: self.node,
@@ -204,6 +232,8 @@ impl Asked {
     }
 
     /// `None` where no way is known.
+    ///
+    /// By the route that discovery found, not by LID: LIDs may be about to change.
     fn request(&self, subnet: &Subnet) -> Option<Request> {
         let node = subnet.node(self.node)?;
         let end = node.port(node.end_port(self.block.end_port))?;
@@ -231,19 +261,25 @@ impl Asked {
 }
 
 /// An SL2VL table for many ports of a switch, which can be written and not read.
+///
+/// IBA vol. 1, 14.2.5.8: the bits of the modifier are for optimised programming, which knows Set alone.
 const fn is_for_many(block: &Block) -> bool {
     block.attribute == attribute::SL_TO_VL && block.modifier & (ALL_INPUTS | ALL_OUTPUTS) != 0
 }
 
 /// How many blocks of 32 MLIDs have to be known; `None` where they are.
+///
+/// Up to the larger of what the switch looks at now and what it is to look at.
 fn multicast_to_read(at: NodeIx, node: &Node, wanted: &Wanted) -> Option<u16> {
     let info = node.switch_info?;
     let port0 = node.port(0).and_then(|port| port.info)?;
+    // Without the capability a switch looks at all of its table, so all of it has to be known.
     let has_top = port0.capability_mask.get() & PortInfoRecord::MULTICAST_FDB_TOP != 0;
     let all = info.multicast_cap.get().div_ceil(MLIDS).min(MOST_BLOCKS);
     let wanted = wanted.switches.get(&at).unwrap_or(&info);
     // Entries above the top forward nothing, and count again when it is raised.
     let top = info.multicast_top.get().max(wanted.multicast_top.get());
+    // MulticastFDBTop is the last MLID itself; 0xbfff, one below the first, stands for none.
     let count = match top.checked_sub(NO_MLID) {
         Some(mlids) if has_top => mlids.div_ceil(MLIDS).min(all),
         _ => all,
@@ -252,6 +288,8 @@ fn multicast_to_read(at: NodeIx, node: &Node, wanted: &Wanted) -> Option<u16> {
 }
 
 /// The multicast blocks of all ports that are not known, but for those that are known already.
+///
+/// Some may have been acknowledged by an earlier Set: those hold what was written.
 fn multicast(node: &Node, count: u16) -> impl Iterator<Item = Block> {
     let first = u32::from(node.tables.multicast_known());
     let positions = 0..=u32::from(node.port_count() / PORTS);

@@ -14,6 +14,8 @@ use crate::model::attributes::Data;
 /// Blocks of a port with aliases by their place, and aliases for which it has no room. `own` is the port's GUID, `room`
 /// is GUIDCap: how many GUIDs it holds. Blocks reach to the last place that has or had (`held`, in places) an alias;
 /// places without one are 0. Shape: `end_port` as in [`Block`].
+///
+/// Aliases that are left out are for a person to hear of: the SA that granted them took a GUIDCap which the port no longer has.
 pub fn blocks(
     own: Guid,
     aliases: &BTreeMap<u8, Guid>,
@@ -26,13 +28,16 @@ pub fn blocks(
     let left_out = left_out.map(|(_, alias)| *alias).collect();
     let last = aliases.keys().copied().filter(|place| fits(*place)).max();
     let count = last.map_or(0, |last| usize::from(last) + 1);
+    // What was held is written over with 0: an alias that stays in a port would still answer to its GID.
     let count = count.max(held.min(room).into()).div_ceil(GUIDS);
     let block = |number: usize| {
         let mut data = [0; 64];
         let places = number * GUIDS..;
         for (place, to) in places.zip(data.chunks_exact_mut(8)) {
+            // Blocks are whole: places behind GUIDCap in the last one are 0.
             let place = u8::try_from(place).ok().filter(|place| *place < room);
             let guid = match place {
+                // The port keeps it whatever is written; written as it is, the block reads back as wanted.
                 Some(0) => Some(own),
                 Some(place) => aliases.get(&place).copied(),
                 None => None,

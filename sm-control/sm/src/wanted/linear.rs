@@ -1,4 +1,7 @@
 //! LinearForwardingTable, in blocks of 64 LIDs.
+//!
+//! An entry is the output port for a LID; port 0 is the switch itself. Blocks are numbered from LID 0 on, which nobody has.
+//! Source: IBA vol. 1, 14.2.5.10.
 
 use sa_wire::smp::attribute;
 
@@ -8,10 +11,14 @@ use crate::model::{Block, Tables};
 /// LIDs of a block.
 const BLOCK: usize = 64;
 /// No path to this LID.
+///
+/// A packet to it is dropped. No switch has a port 255, so it cannot be taken for one.
 pub const NO_PATH: u8 = 0xff;
 
 /// The blocks of a table. Shape: index of `table` = LID, as a routing engine makes it; values are output ports or
 /// [`NO_PATH`]. LIDs behind its end have no path.
+///
+/// The last block is filled up with [`NO_PATH`]: it is written whole.
 pub fn blocks(table: &[u8]) -> impl Iterator<Item = (Block, Data)> + '_ {
     (0..).zip(table.chunks(BLOCK)).map(|(number, lids)| {
         let mut data = [NO_PATH; BLOCK];
@@ -23,6 +30,8 @@ pub fn blocks(table: &[u8]) -> impl Iterator<Item = (Block, Data)> + '_ {
 }
 
 /// The table of a switch as it is known: `NO_PATH` for LIDs of blocks that nobody wrote or read.
+///
+/// Shape: index = LID, as long as `lids` says. What is unknown may forward anywhere: who needs certainty asks for the block instead.
 pub fn known(tables: &Tables, lids: usize) -> Vec<u8> {
     let numbers = (0..).take(lids.div_ceil(BLOCK));
     let mut table: Vec<u8> = numbers
@@ -38,6 +47,8 @@ pub fn known(tables: &Tables, lids: usize) -> Vec<u8> {
 }
 
 /// The block with LIDs from `64 * number` on.
+///
+/// Shape: `end_port` 0, as a switch has one table, written through port 0.
 pub const fn block(number: u32) -> Block {
     Block {
         attribute: attribute::LINEAR_TABLE,

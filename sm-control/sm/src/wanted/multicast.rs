@@ -11,6 +11,8 @@ use crate::model::attributes::Data;
 /// The blocks of a switch, by group of ports and block of MLIDs. `routes`: output ports of each MLID, the ports of
 /// members among them. MLIDs at which the switch's table ends, and ports that it has not, are left out: `mlids` is
 /// MulticastFDBCap, `ports` the largest port number. Blocks of which nothing is used are not among them.
+///
+/// Blocks that a switch holds and that are not among them are to become empty: that is the writing's, which knows what is held.
 pub fn blocks<P>(
     routes: impl IntoIterator<Item = (Mlid, P)>,
     mlids: u16,
@@ -22,9 +24,11 @@ where
     let mut blocks = BTreeMap::new();
     for (mlid, outputs) in routes {
         let index = mlid.get() - Mlid::MIN.get();
+        // A group beyond its table cannot be forwarded by this switch.
         if index >= mlids {
             continue;
         }
+        // Ports beyond the switch's own would name a position that it refuses.
         for port in outputs.into_iter().filter(|port| *port <= ports) {
             let data = blocks.entry(block(index, port)).or_insert([0; 64]);
             set(data, index, port);
@@ -34,6 +38,8 @@ where
 }
 
 /// The block with a port of an MLID. Shape: MLIDs from 0xc000 on as 0, 1, ..
+///
+/// Source: IBA vol. 1, 14.2.5.12: the upper four bits name sixteen ports, the lower nine 32 MLIDs.
 pub fn block(mlid: u16, port: u8) -> Block {
     Block {
         attribute: attribute::MULTICAST_TABLE,
@@ -42,6 +48,7 @@ pub fn block(mlid: u16, port: u8) -> Block {
     }
 }
 
+/// Sets the bit of a port in an entry of its block. Entries are big-endian masks of 16 ports.
 fn set(data: &mut Data, mlid: u16, port: u8) {
     let [high, low] = (1u16 << (port % PORTS)).to_be_bytes();
     let entry = usize::from(mlid % MLIDS) * 2;

@@ -20,6 +20,8 @@ use crate::model::attributes::Data;
 use crate::model::{Block, Tables};
 
 /// Keys that a port is to have.
+///
+/// One wish for each end port; [`end_port`] turns it into places.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wish {
     /// In the order in which new ones get their indices: partitions by [`Pkey::map_order`], of each the limited key before the
@@ -31,20 +33,28 @@ pub struct Wish {
 
 /// Which key had which index, also after it was taken away: by key, full and limited apart. It grows by what partitions a port
 /// was ever in, and is forgotten with the process.
+///
+/// Not in the model: it outlives what the port holds, which is the point of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places(BTreeMap<u16, usize>);
 
 /// A table and what did not fit.
+///
+/// A 0 between keys is a hole: a key was taken away there, and nobody has come to use the place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
     /// Shape: up to the last key; 0: none.
     pub keys: Vec<u16>,
     /// Keys for which the table has no room.
+    /// Told to a person, who has to put the port into fewer partitions.
     pub left_out: Vec<Pkey>,
 }
 
 /// The table of an end port. `held` is what it has, from index 0 on; `room` is PartitionCap. `both`: a port may have full and
 /// limited key of one partition (`allow_both_pkeys`), so they are two keys; else one that changes keeps its place.
+///
+/// Order of claims: index 0, then keys that have a place, then new ones. So a new key pushes an old one from no index but 0, which
+/// would silently change the partition of a QP in use.
 pub fn end_port(held: &[u16], room: u16, wish: &Wish, both: bool, places: &mut Places) -> Table {
     let mut filling = Filling {
         keys: Vec::new(),
@@ -53,11 +63,13 @@ pub fn end_port(held: &[u16], room: u16, wish: &Wish, both: bool, places: &mut P
     };
     let is_default = |key: &&Pkey| key.base() == DEFAULT_BASE;
     let first = wish.first.filter(|first| wish.keys.contains(first));
+    // `rfind`: of both keys of the default partition the full one, which comes behind the limited one in a wish.
     let first = first.or_else(|| wish.keys.iter().rfind(is_default).copied());
     // Those with a place before those that look for one.
     let (mut old, mut new) = (Vec::new(), Vec::new());
     for key in wish.keys.iter().filter(|key| Some(**key) != first) {
         match filling.find(held, *key) {
+            // At index 0 and not wanted there: it has to move.
             Some(0) => {
                 places.free(0);
                 new.push(*key);
@@ -98,7 +110,10 @@ pub fn end_port(held: &[u16], room: u16, wish: &Wish, both: bool, places: &mut P
 
 /// The table of a switch port with an end port behind it: the end port's keys without holes, a limited key only where the
 /// full one is not there. `None`: they do not fit into `room` (PartitionEnforcementCap), so nothing can be checked there.
+///
+/// Shape: room in entries, not in blocks. `None` turns checking off for that port: half of a table would drop packets of the other half.
 pub fn switch_port(end_port: &[u16], room: u16) -> Option<Vec<u16>> {
+    // A full key in the table accepts packets of limited members too, so the limited one adds nothing.
     let has_full = |key: u16| end_port.contains(&(key | Pkey::FULL_BIT));
     let counts = |key: &u16| *key != 0 && (key & Pkey::FULL_BIT != 0 || !has_full(*key));
     let keys: Vec<u16> = end_port.iter().copied().filter(counts).collect();
@@ -107,7 +122,10 @@ pub fn switch_port(end_port: &[u16], room: u16) -> Option<Vec<u16>> {
 
 /// The blocks of a table. `held`: how many entries the port is known to have; those behind the table become 0.
 /// Shape: `end_port` and `port` as in [`Block`]: 0 and its number for ports of switches, its number and 0 for others.
+///
+/// Source: IBA vol. 1, 14.2.5.7: the upper sixteen bits of the modifier name the switch port, the lower the block.
 pub fn blocks(keys: &[u16], held: usize, end_port: u8, port: u8) -> Vec<(Block, Data)> {
+    // Longer than the table where more is held: what is left behind it would still let packets through.
     let entries = keys.len().max(held).div_ceil(BLOCK) * BLOCK;
     let mut padded = keys.to_vec();
     padded.resize(entries, 0);
@@ -124,6 +142,8 @@ pub fn blocks(keys: &[u16], held: usize, end_port: u8, port: u8) -> Vec<(Block, 
 }
 
 /// The table that a port is known to have, block after block from the first; `None` where that was not read.
+///
+/// Shape: index as in the port. Reading stops at the first gap, as what follows it has no known index.
 pub fn known(tables: &Tables, room: u16, end_port: u8, port: u8) -> Option<Vec<u16>> {
     let count = u32::from(room).div_ceil(32);
     let mut keys = Vec::new();
@@ -149,9 +169,13 @@ const fn block(number: u32, end_port: u8, port: u8) -> Block {
 }
 
 /// A table that is being filled.
+/// Two keys never share a place, and a place is never given up once taken: order of calls is priority.
 struct Filling {
+    /// 0 where nobody is yet.
     keys: Vec<u16>,
+    /// PartitionCap: entries of the port.
     room: usize,
+    /// `allow_both_pkeys`.
     both: bool,
 }
 
@@ -181,6 +205,8 @@ impl Filling {
     }
 
     /// The place of a key in a table.
+    ///
+    /// Without `both` a change of membership is the same key: it keeps its index.
     fn find(&self, table: &[u16], key: Pkey) -> Option<usize> {
         let mask = if self.both { 0xffff } else { !Pkey::FULL_BIT };
         let same = |other: &u16| *other != 0 && other & mask == key.get() & mask;
@@ -190,11 +216,13 @@ impl Filling {
 
 impl Places {
     /// A key was given a place.
+    /// Of an earlier place of it nothing is kept.
     fn learn(&mut self, key: Pkey, at: usize) {
         self.0.insert(key.get(), at);
     }
 
     /// Who had a place lost it to another key: it is not kept for it.
+    /// Else it would come back to a place where another one is, and find the next free one each time.
     fn free(&mut self, at: usize) {
         self.0.retain(|_, place| *place != at);
     }
@@ -208,6 +236,8 @@ impl Places {
 /// Entries of a block.
 const BLOCK: usize = 32;
 /// Of the default partition, without the bit of full members.
+///
+/// Partition 0x7fff: 0xffff for full members, 0x7fff for limited ones (IBA vol. 1, 10.9.1.2).
 const DEFAULT_BASE: u16 = 0x7fff;
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! come with the tables that fit them. The tables come from options ([`PortQos::of_options`]), from the routing engine or from a
 //! policy; here they only become what a port takes.
 //! Source: OpenSM `osm_qos.c`.
+//!
+//! Nothing of it is read back here: which blocks differ is found by the writing, block by block.
 
 use std::collections::BTreeMap;
 
@@ -32,6 +34,7 @@ impl PortQos {
     pub fn of_options(tables: &QosTables, wanted: &PortInfoRecord) -> Option<Self> {
         let vls = DataVls::from_code(wanted.operational_vls_and_enforcement >> 4).ok()?;
         // A port of one VL has nothing to arbitrate.
+        // VLCap is a code: 1 stands for VL0 alone.
         let has_many = wanted.vl_cap_and_init_type >> 4 > 1;
         let fit = |table: &[VlArbEntry], room: u8| match has_many {
             true => fit_vl_arb(table, room.min(MOST), vls),
@@ -51,12 +54,15 @@ impl PortQos {
 }
 
 /// The blocks of both arbitration tables of a port. Shape: `end_port` and `port` as in [`super::pkeys::blocks`].
+///
+/// Source: IBA vol. 1, 14.2.5.9: 1 and 2 are the low-priority table, 3 and 4 the high one, 32 entries each.
 pub fn arbitration(
     high: &[VlArbEntry],
     low: &[VlArbEntry],
     end_port: u8,
     port: u8,
 ) -> Vec<(Block, Data)> {
+    // A table of up to 32 entries has no second block: nothing is written for it.
     let blocks = [(1, low), (3, high)]
         .into_iter()
         .flat_map(|(first, table)| {
@@ -78,11 +84,15 @@ pub fn arbitration(
 }
 
 /// The SL2VL block of a CA's or router's port.
+///
+/// There is one for each port: it has no inputs to tell apart, so the modifier is 0.
 pub fn sl_to_vl(end_port: u8, table: SlToVl) -> (Block, Data) {
     packed(end_port, 0, table)
 }
 
 /// The SL2VL block of a switch, from an input port to an output port.
+///
+/// Shape: input 0 is the switch's own port 0. Source: IBA vol. 1, 14.2.5.8.
 pub fn switch_sl_to_vl(input: u8, output: u8, table: SlToVl) -> (Block, Data) {
     packed(0, (u32::from(input) << 8) | u32::from(output), table)
 }
@@ -90,6 +100,8 @@ pub fn switch_sl_to_vl(input: u8, output: u8, table: SlToVl) -> (Block, Data) {
 /// The SL2VL blocks of a switch with optimised programming (OptimizedSLtoVLMappingProgramming in SwitchInfo, option
 /// `use_optimized_slvl`): one for all ports with the table that most have, then one for each output port with another. `outputs`:
 /// by output port, for all input ports alike; a table that depends on the input is written by [`switch_sl_to_vl`].
+///
+/// Order matters: the one for all ports first, as it overwrites the others.
 pub fn optimised_sl_to_vl(outputs: &BTreeMap<u8, SlToVl>) -> Vec<(Block, Data)> {
     let count = |table: &SlToVl| outputs.values().filter(|other| *other == table).count();
     // Of two that are as common the one of the lower port, so that the answer is the same each time.
@@ -106,6 +118,7 @@ pub fn optimised_sl_to_vl(outputs: &BTreeMap<u8, SlToVl>) -> Vec<(Block, Data)> 
 }
 
 /// Two SLs a byte, the lower one first.
+/// Shape: 16 SLs of four bits, 8 bytes of the 64.
 fn packed(end_port: u8, modifier: u32, table: SlToVl) -> (Block, Data) {
     let mut data = [0; 64];
     for (to, pair) in data.iter_mut().zip(table.0.chunks_exact(2)) {

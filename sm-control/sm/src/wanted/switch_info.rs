@@ -9,6 +9,7 @@ use crate::model::Node;
 /// as it is. `life_time`: `packet_life_time`, of which five bits count.
 ///
 /// PortStateChange is 0, which leaves it alone; [`cleared`] is how it is taken back.
+/// LifeTimeValue is in the upper five bits of the byte; the two of OptimizedSLtoVLMapping belong to the switch and stay.
 pub fn wanted(read: &SwitchInfoRecord, top: Option<Lid>, life_time: u8) -> SwitchInfoRecord {
     SwitchInfoRecord {
         linear_top: top.map_or(read.linear_top, |top| top.get().into()),
@@ -20,6 +21,8 @@ pub fn wanted(read: &SwitchInfoRecord, top: Option<Lid>, life_time: u8) -> Switc
 
 /// The SwitchInfo of a switch that has MulticastFDBTop, which bounds the MLIDs that it looks at; none of any other. `top`: the
 /// last MLID in use; none without any, which a switch that was never told is not told either.
+///
+/// Without it a switch looks at all of its multicast table, and there is nothing to tell it.
 pub fn with_multicast_top(node: &Node, top: Option<Mlid>) -> Option<SwitchInfoRecord> {
     let info = node.switch_info?;
     let mask = node.port(0)?.info?.capability_mask.get();
@@ -39,11 +42,15 @@ pub fn with_multicast_top(node: &Node, top: Option<Mlid>) -> Option<SwitchInfoRe
 
 /// The same switch with PortStateChange taken back: the bit is written as 1 for that. To be written after its ports were
 /// read, so that a change after that is seen.
+///
+/// None where it is not set: a write would clear a change that comes meanwhile.
 pub fn cleared(read: &SwitchInfoRecord) -> Option<SwitchInfoRecord> {
     (read.life_time_and_change & PORT_STATE_CHANGE != 0).then_some(*read)
 }
 
 /// True where something is to be written: all but PortStateChange.
+///
+/// The bit is the device's word, not a value that an SM gives.
 pub fn differs(read: &SwitchInfoRecord, wanted: &SwitchInfoRecord) -> bool {
     let without = |info: &SwitchInfoRecord| SwitchInfoRecord {
         life_time_and_change: info.life_time_and_change & !PORT_STATE_CHANGE,
@@ -53,13 +60,17 @@ pub fn differs(read: &SwitchInfoRecord, wanted: &SwitchInfoRecord) -> bool {
 }
 
 /// True for a switch that takes one SL2VL table for many ports.
+///
+/// What it takes then is [`super::qos::optimised_sl_to_vl`].
 pub const fn takes_one_sl2vl_for_many(read: &SwitchInfoRecord) -> bool {
     read.life_time_and_change & OPTIMISED != 0
 }
 
+/// Set by the switch when a port of it changes state; written as 1 to clear (IBA vol. 1, 14.2.5.4).
 const PORT_STATE_CHANGE: u8 = 1 << 2;
 /// OptimizedSLtoVLMappingProgramming.
 const OPTIMISED: u8 = 3;
 /// MulticastFDBTop of a switch that is to forward none: below the first MLID.
 const NO_MLID: u16 = 0xbfff;
+/// Of LifeTimeValue: five bits.
 const MOST_LIFE_TIME: u8 = 31;
