@@ -14,6 +14,8 @@ use crate::pace::{CATCH_UP, Pace, due_after};
 #[derive(Debug, Clone, Copy)]
 pub struct LiveOptions {
     /// The SA.
+    ///
+    /// The same for each request of a load: what is varied is which request, not how.
     pub to: Destination,
     /// How requests follow each other.
     pub pace: Pace,
@@ -24,6 +26,8 @@ pub struct LiveOptions {
 }
 
 /// What was seen.
+///
+/// Every request that was sent is answered, timed out, or answered late and counted as timed out before.
 #[derive(Debug, Clone)]
 pub struct LiveReport {
     /// Requests sent.
@@ -67,6 +71,8 @@ pub enum LiveError {
 }
 
 /// Says what is wrong with an answer, if anything. Gets the place of the request and the MAD.
+///
+/// Called while the clock runs, so it has to be quick: comparing bytes, not decoding.
 pub type Judge<'a> = dyn FnMut(usize, &[u8]) -> Option<String> + 'a;
 
 /// Sends the requests in turn, again and again, for as long as the options say, then waits for the
@@ -84,6 +90,7 @@ pub fn load(
         port,
         requests,
         options,
+        // Capacity for windows that are usual: growing in the middle of a load would show as latency.
         start: Instant::now(),
         under_way: HashMap::with_capacity(1 << 12),
         by_time: VecDeque::with_capacity(1 << 12),
@@ -139,11 +146,14 @@ impl LiveReport {
 }
 
 /// A load that goes on.
+///
+/// One thread sends, takes and judges: no lock, no channel, and nothing to be scheduled between them.
 struct Load<'a> {
     port: &'a mut dyn ClientPort,
     requests: &'a [[u8; MAD_SIZE]],
     options: &'a LiveOptions,
     start: Instant,
+    /// By the low half of the transaction id.
     under_way: HashMap<u32, UnderWay>,
     /// Transactions in the order in which they time out; those answered are skipped.
     by_time: VecDeque<(Instant, u32)>,
@@ -164,12 +174,14 @@ impl Load<'_> {
     fn run(mut self, judge: &mut Judge<'_>) -> Result<LiveReport, LiveError> {
         loop {
             let is_over = self.start.elapsed() >= self.options.duration;
+            // A burst at most of each in turn, so that neither sending nor taking starves.
             let sent = self.send(is_over)?;
             let taken = self.take(judge)?;
             self.expire();
             if self.all_sent(is_over) && self.under_way.is_empty() {
                 return Ok(self.finish());
             }
+            // Only where nothing moved: waiting costs a system call.
             if sent + taken == 0 {
                 self.wait(is_over)?;
             }
@@ -196,10 +208,12 @@ impl Load<'_> {
         match self.options.pace {
             Pace::Closed { .. } if is_over => self.report.sent,
             Pace::Closed { window } => {
+                // Room and not the window: what is under way counts.
                 let room = window.saturating_sub(self.under_way.len());
                 self.report.sent + room as u64
             }
             Pace::Open { rate } => {
+                // What is due ends with the load, however late it is.
                 let elapsed = self.start.elapsed().min(self.options.duration);
                 (elapsed.as_secs_f64() * rate) as u64
             }
@@ -218,6 +232,7 @@ impl Load<'_> {
         }
         let due = self.due(is_over);
         let mut count = 0;
+        // `MOST` bounds memory where an SA does not answer at all: an open loop would go on sending.
         while self.report.sent < due && count < BURST && self.under_way.len() < MOST {
             if !self.send_one()? {
                 break;
@@ -234,6 +249,7 @@ impl Load<'_> {
         let Some(mut mad) = self.requests.get(index).copied() else {
             return Ok(false);
         };
+        // Bytes 12 to 16 are the low half; the high one is the kernel's on umad.
         if let Some(place) = mad.get_mut(12..16) {
             place.copy_from_slice(&transaction.to_be_bytes());
         }
@@ -241,12 +257,14 @@ impl Load<'_> {
             timeout: self.options.timeout,
             retries: 0,
         };
+        // No room in the transport: tried again in the next turn, late or not.
         if !self.port.submit(&self.options.to, &mad, patience)? {
             return Ok(false);
         }
         let now = Instant::now();
         let since = match self.options.pace {
             Pace::Closed { .. } => now,
+            // From the time it was due: a request that is sent late has waited since then.
             Pace::Open { rate } => self.start + due_after(sent, rate),
         };
         if matches!(self.options.pace, Pace::Open { .. }) {
@@ -255,6 +273,7 @@ impl Load<'_> {
         }
         self.under_way
             .insert(transaction, UnderWay { index, since });
+        // In order of sending and so of deadlines, as all wait equally long.
         self.by_time
             .push_back((now + self.options.timeout, transaction));
         self.report.sent += 1;
@@ -265,6 +284,7 @@ impl Load<'_> {
         let mut count = 0;
         while count < BURST && self.port.take(&mut self.reply)? {
             count += 1;
+            // One that was given up, or of another run: nobody waits for it.
             let transaction = low_transaction(&self.reply.mad);
             let found = transaction.and_then(|transaction| self.under_way.remove(&transaction));
             match found {
@@ -280,6 +300,7 @@ impl Load<'_> {
     fn answered(&mut self, request: UnderWay, judge: &mut Judge<'_>) {
         self.measure(request);
         self.report.answered += 1;
+        // To the last answer: waiting for what is lost does not lower the rate.
         self.report.elapsed = self.start.elapsed();
         let status = self.reply.mad.get(4..6).and_then(<[u8]>::first_chunk);
         let status = status.map_or(u16::MAX, |bytes| u16::from_be_bytes(*bytes));
@@ -290,11 +311,13 @@ impl Load<'_> {
         }
     }
 
+    /// Counted with the time that it was waited for: leaving lost ones out would flatter the latencies.
     fn timed_out(&mut self, request: UnderWay) {
         self.measure(request);
         self.report.timeouts += 1;
     }
 
+    /// The first tenth is warm-up.
     fn measure(&mut self, request: UnderWay) {
         if request.since.duration_since(self.start) >= self.options.duration / 10 {
             self.report.latency.record(request.since.elapsed());
@@ -312,6 +335,7 @@ impl Load<'_> {
         while let Some((deadline, transaction)) = self.by_time.front().copied() {
             let is_answered = !self.under_way.contains_key(&transaction);
             if !is_answered && now < deadline + more {
+                // Deadlines are in order: whoever is behind this one is not due either.
                 return;
             }
             self.by_time.pop_front();
@@ -342,6 +366,7 @@ impl Load<'_> {
 /// The low half of the transaction id of the n-th request; what another run of this program left
 /// behind has another.
 fn transaction(n: u64) -> u32 {
+    // By process: replies of a run before must not be taken for those of this one.
     let first = std::process::id().wrapping_mul(0x9e37_79b1);
     // The remainder fits: n counts round and round.
     first.wrapping_add(u32::try_from(n & u64::from(u32::MAX)).unwrap_or(0))
@@ -351,8 +376,11 @@ fn transaction(n: u64) -> u32 {
 const BURST: usize = 64;
 /// Requests under way in an open loop whose SA does not keep up.
 const MOST: usize = 1 << 16;
+/// How much longer than its own patience a transport that resends may take.
 const GRACE: Duration = Duration::from_millis(500);
+/// So that the end of a load is seen in time.
 const LONGEST_WAIT: Duration = Duration::from_millis(10);
+/// Below that the thread yields instead.
 const SHORTEST_WAIT: Duration = Duration::from_millis(2);
 
 #[cfg(test)]

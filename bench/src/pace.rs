@@ -25,6 +25,8 @@ pub enum Pace {
 
 /// When the n-th request of an open loop is due, from 0, since the start. Units: of `rate`, requests
 /// per second.
+///
+/// From the number and not from the request before, so that errors do not add up.
 #[expect(
     clippy::cast_precision_loss,
     reason = "request numbers stay far below 2^53"
@@ -34,6 +36,8 @@ pub(crate) fn due_after(n: u64, rate: f64) -> Duration {
 }
 
 /// How long replies over a ring may take after the last request before they count as lost.
+///
+/// Long: on a busy machine a core may be gone for seconds, and a lost reply voids the run.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long after its end an open loop may still send what was due before.

@@ -49,11 +49,13 @@ pub struct Host {
 
 /// The ports of a snapshot that are no switch's, in its order. Errors: one has no GUID.
 pub fn hosts(snapshot: &Snapshot) -> Result<Vec<Host>, VocabularyError> {
+    // Switch ports 0 are end ports too, but no host asks for them.
     let ports = snapshot.ports().filter(|(_, port)| !port.is_switch());
     let host = |port: &PortRecord| {
         let guid = port.guid().ok_or(VocabularyError::ZeroGuid)?;
         Ok(Host {
             lid: port.lid,
+            // Fabrics of the generator have the default prefix.
             gid: Gid::unicast(SubnetPrefix::LINK_LOCAL, guid),
         })
     };
@@ -92,6 +94,7 @@ impl<'a> Draw<'a> {
     }
 
     /// The next request. Errors: never, for the counts of GIDs are fixed.
+    // The order of draws is part of what is measured: another one would be other requests under the same seed.
     pub fn next(&mut self, workload: Workload) -> Result<Slot, DecodeError> {
         let (source, destination) = (self.host(), self.host());
         let nth = self.drawn;
@@ -145,6 +148,7 @@ impl<'a> Draw<'a> {
     ) -> Slot {
         let (service_id, qos_class) = self.rules.map_or((None, None), |rules| rules.asked(nth));
         let (mut mask, mut record) = (mask, record);
+        // Bit and field together: a field without its bit would not be asked for.
         if let Some(id) = service_id {
             record.service_id = id.into();
             mask = mask | PathCompMask::SERVICE_ID;
@@ -175,6 +179,7 @@ fn rdma_cm(source: Host, destination: Host, nth: u64) -> Slot {
     /// Service id of port 0 of RDMA_PS_TCP.
     const TCP: u64 = 0x0106_0000;
     let record = PathRecord {
+        // The default partition's full key, as the kernel asks by index 0.
         sgid: source.gid.0,
         dgid: destination.gid.0,
         pkey: 0xffff.into(),
@@ -190,6 +195,8 @@ fn rdma_cm(source: Host, destination: Host, nth: u64) -> Slot {
 }
 
 /// xorshift64: the same draws on every machine.
+///
+/// Not for anything that must not be guessed.
 #[derive(Debug, Clone)]
 struct Random(u64);
 

@@ -36,6 +36,7 @@ impl Shape {
     /// By name: `torus:8x8x8x1` (the last number: hosts on each switch), by torus-2QoS, or a shape by its word, as `fat-tree:16`
     /// (`sa_fabric::generate::named`). Errors: another name.
     pub fn named(name: &str) -> Result<Self, ShapeError> {
+        // Cables first: a shape's word may have a colon in it as well.
         let Some(numbers) = name.strip_prefix("torus:") else {
             let made = generate::named(name)?.ok_or(ShapeError::Unknown)?;
             return Ok(Self {
@@ -59,6 +60,7 @@ impl Shape {
 
 /// The engine for a word of `sa_fabric::generate::named`: one that routes this shape without a credit loop,
 /// within eight VLs.
+// By the word alone: sizes do not change which engine is free of loops.
 pub fn engine(word: &str) -> EngineKind {
     match word.split(':').next() {
         Some("fat-tree") => EngineKind::FatTree,
@@ -69,6 +71,7 @@ pub fn engine(word: &str) -> EngineKind {
 /// Where the Subnet Manager of a measurement is: the first CA, its port 1. None without a CA.
 pub fn first_host(fabric: &Fabric) -> Option<PortRef> {
     let mut nodes = fabric.nodes().iter();
+    // Found by position, as an index is what names a node.
     let first = nodes.position(|node| node.kind == NodeType::Ca)?;
     let node = NodeIx::nth(first);
     Some(PortRef { node, port: 1 })

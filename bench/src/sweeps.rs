@@ -37,12 +37,15 @@ use crate::clock::process_cpu_time;
 #[derive(Debug)]
 pub struct Manager {
     /// The devices, to pull cables or add rules between two sweeps.
+    ///
+    /// Fields go from sweep to sweep as they do in the daemon.
     pub simulator: Simulator,
     planner: Planner,
     /// The port that it sends by.
     sm: PortRef,
     /// Simulated time, which goes on from sweep to sweep.
     now: Duration,
+    /// What sweeps know of the subnet, and remember of refusals.
     swept: Swept,
     /// What answers now: later plans go on from it.
     in_force: Option<Compiled>,
@@ -110,6 +113,7 @@ impl Manager {
 
     /// As a new process that has the LIDs of this one: what devices hold has to be read.
     pub fn restart(&mut self) {
+        // LIDs stay with the planner, as they do in a file between two processes.
         self.swept = Swept::default();
         self.in_force = None;
     }
@@ -122,6 +126,7 @@ impl Manager {
     /// A sweep after these switches have sent trap 128: of a cable that fails both ends do. What it reads is what the daemon reads; a switch
     /// that is not known yet sends from a LID that nobody has, and all are asked.
     /// Errors: as of [`Self::sweep`].
+    // A trap names its switch by LID, as that is all a notice has.
     pub fn told(&mut self, switches: &[Guid]) -> Result<Took, SweepFailure> {
         let mut told = Told::default();
         for switch in switches {
@@ -129,6 +134,7 @@ impl Manager {
             let node = subnet.by_guid(*switch).and_then(|at| subnet.node(at));
             let info = node.and_then(|node| node.port(0)?.info);
             let mut data = [0; 64];
+            // Generic, of a switch's kind; number and LID at their places of a notice.
             data[0] = 0x81;
             data[4..6].copy_from_slice(&trap::LINK_STATE.to_be_bytes());
             let lid = info.map_or(0, |info| info.base_lid.get());
@@ -146,6 +152,7 @@ impl Manager {
             plan: Duration::ZERO,
             plan_cpu: Duration::ZERO,
         };
+        // Taken: the sweep owns it while it runs, and gives it back when it ends.
         let swept = core::mem::take(&mut self.swept);
         let sweep = Sweep::going_on(
             Options::default(),
@@ -166,6 +173,7 @@ impl Manager {
         let took = Took {
             counts,
             simulated: self.now - begun,
+            // The plan runs inside of the sweep, so its time is taken off.
             core: core.saturating_sub(plan),
             plan,
             plan_cpu,
@@ -173,6 +181,7 @@ impl Manager {
             links_down: links_down(&self.swept.subnet),
             findings: findings(&self.swept.subnet, &planned),
         };
+        // As the daemon does: what answers is what devices hold, not what was meant.
         let in_force = match took.not_held {
             0 => planned.compiled,
             _ => planned.held(&self.swept.subnet, before, Stamp::default())?,
@@ -189,6 +198,7 @@ impl Manager {
         let bytes = zerocopy::transmute!(smp);
         self.simulator
             .post(self.sm, PERMISSIVE_LID, &bytes, self.now);
+        // Time goes forward to the answer and no further.
         self.now = self.simulator.next_at()?.max(self.now);
         let (.., answer) = self.simulator.next(self.now)?;
         let answer = Smp::read_from_bytes(&answer).ok()?;
@@ -197,6 +207,8 @@ impl Manager {
 }
 
 /// A plan, and what it took.
+///
+/// Between sweep and planner, so that what the plan takes can be told from what the sweep takes.
 struct Timed<'a> {
     planning: Planning<'a>,
     plan: Duration,
@@ -224,6 +236,7 @@ impl Plan for Timed<'_> {
 }
 
 fn links_down(subnet: &Subnet) -> usize {
+    // Without a far end there is nothing that could come up.
     let is_down = |port: &&Port| port.peer.is_some() && port.state() != Some(PortState::Active);
     let nodes = subnet.nodes().iter();
     let down = |node: &Node| node.ports().map(|(_, port)| port).filter(is_down).count();
@@ -246,6 +259,7 @@ fn drive<P: Plan>(
     let mut core = Duration::ZERO;
     let (mut out, mut back) = (Vec::new(), Vec::new());
     loop {
+        // The core's time is from here to where the simulator's turn begins.
         let begun = Instant::now();
         for bytes in back.drain(..) {
             sweep.received(&bytes, *now);
@@ -253,12 +267,14 @@ fn drive<P: Plan>(
         sweep.wake(*now);
         out.extend(core::iter::from_fn(|| sweep.send(*now)));
         core += begun.elapsed();
+        // Before what is sent: a sweep that is over has nothing to say any more.
         if sweep.is_over() {
             break;
         }
         for bytes in out.drain(..) {
             simulator.post(sm, PERMISSIVE_LID, &bytes, *now);
         }
+        // The next thing that happens, there or here; nothing at all leaves the time as it is.
         let wakes = [simulator.next_at(), sweep.wakes_at()];
         *now = wakes
             .into_iter()
@@ -268,6 +284,7 @@ fn drive<P: Plan>(
         back.extend(core::iter::from_fn(|| simulator.next(*now)).map(|(.., bytes)| bytes));
     }
     let counts = sweep.progress().counts;
+    // `finish` is work of the Subnet Manager too.
     let begun = Instant::now();
     let swept = sweep.finish();
     (swept, counts, core + begun.elapsed())

@@ -137,7 +137,7 @@ pub const fn is_forwarded(notice: &Notice) -> bool {
 
 /// Which traps came how often lately. Time is the caller's.
 ///
-/// Memory: at most [`MOST`] entries of some 32 bytes, whatever comes.
+/// Memory: at most 4,096 entries of some 32 bytes, whatever comes.
 #[derive(Debug, Default)]
 pub struct Repeats {
     /// By sender and content.

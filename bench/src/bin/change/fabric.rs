@@ -24,7 +24,9 @@ use crate::Failure;
 ///
 /// Lives as long as the directory of its files.
 pub(crate) struct Fabric {
+    /// As it was asked for; the lines of the report carry it.
     pub(crate) name: String,
+    /// Of the healthy fabric; a change is the same with [`Inputs::failed`].
     pub(crate) inputs: Inputs,
     /// As `Inputs::failed` takes them; any two of them may have failed at once.
     pub(crate) cables: Vec<String>,
@@ -39,6 +41,7 @@ impl Fabric {
             let unknown = || format!("{name}: expected torus:XxYxZxHOSTS");
             let numbers: Result<Vec<u8>, _> = numbers.split('x').map(str::parse).collect();
             let numbers = numbers.map_err(|_| unknown())?;
+            // Exactly four: a torus with a dimension or its hosts left out is a typing error, not a smaller fabric.
             let &[x, y, z, hosts] = numbers.as_slice() else {
                 return Err(unknown().into());
             };
@@ -63,12 +66,15 @@ fn torus(name: &str, size: [u8; 3], hosts: u8, directory: &Path) -> Result<Fabri
     };
     fs::write(&inputs.fabric, plan.net())?;
     fs::write(directory.join("torus-2QoS.conf"), plan.torus_conf())?;
+    // From the middle, where each axis of two switches or more has a cable.
     let middle = size.map(|radix| radix / 2);
     let axes = (0..3).filter_map(|axis| {
+        // Both ends by coordinates: the plan lists each cable once, from the lower one.
         let mut far = middle;
         // The next switch on this axis; around the ring where the middle is the last.
         far[axis] = (far[axis] + 1) % size[axis];
         let mut links = plan.links.iter();
+        // An axis of one switch has no cable, and gives none to fail.
         let link = links.find(|link| (link.from.0, link.to.0) == (middle, far))?;
         let [x, y, z] = middle;
         Some(format!("S{x}_{y}_{z}:{}", link.from.1))
@@ -100,6 +106,7 @@ fn shape(name: &str, wiring: &Wiring, directory: &Path) -> Result<Fabric, Failur
         at.collect::<Vec<_>>()
     };
     let (low, high) = (of('L'), of('M'));
+    // Of a tree one of a leaf and one of a middle switch; of others two that are far apart in the list.
     let cables = [low.get(low.len() / 3), high.get(high.len() * 2 / 3)];
     let cables = cables.into_iter().flatten();
     Ok(Fabric {

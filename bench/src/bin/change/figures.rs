@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 /// With two digits behind the point.
+///
+/// Shape: ten microseconds are the last digit; what is finer is noise of a shared machine.
 pub(crate) fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e5).round() / 1e2
 }
@@ -10,6 +12,7 @@ pub(crate) fn milliseconds(time: Duration) -> f64 {
 /// Of an odd number of figures the middle one; none of none.
 pub(crate) fn median(all: impl Iterator<Item = f64>) -> Option<f64> {
     let mut all: Vec<f64> = all.collect();
+    // `total_cmp`: no NaN can come of durations, and a comparator that may panic has no place beside figures.
     all.sort_by(f64::total_cmp);
     all.get(all.len() / 2).copied()
 }

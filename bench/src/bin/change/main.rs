@@ -41,6 +41,7 @@ use sa_snapshot::SharedBytes;
 use serde::Serialize;
 
 /// As the daemon has it.
+// The allocator is part of what a change costs: most of it is tables that are made and dropped.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -70,8 +71,10 @@ type Failure = Box<dyn std::error::Error>;
 fn main() -> Result<(), Failure> {
     let arguments = Arguments::parse();
     for name in &arguments.fabrics {
+        // Dropped with the loop's turn: files of large fabrics do not pile up.
         let directory = tempfile::tempdir()?;
         let fabric = Fabric::new(name, directory.path())?;
+        // Compiled once: it is what every round of every cable goes on from.
         let healthy = pipeline::compile(&fabric.inputs, Stamp::default())?;
         if arguments.overheard {
             let replay = Replay {
@@ -89,6 +92,8 @@ fn main() -> Result<(), Failure> {
 }
 
 /// Lets each cable fail again and again beside an OpenSM.
+///
+/// Errors: a fabric does not compile; standard output.
 fn overhear(fabric: &Fabric, healthy: Compiled, how: (usize, Replay)) -> Result<(), Failure> {
     let healthy = Arc::new(healthy);
     for cable in &fabric.cables {
@@ -96,6 +101,7 @@ fn overhear(fabric: &Fabric, healthy: Compiled, how: (usize, Replay)) -> Result<
             failed: vec![cable.to_owned()],
             ..fabric.inputs.clone()
         };
+        // Compiled from nothing, as the truth that the words of the SM are made of.
         let failed = Arc::new(pipeline::compile(&inputs, Stamp::default())?);
         let both = (&healthy, &failed);
         overheard::measure(&fabric.name, cable, &fabric.inputs, both, how)?;
@@ -104,6 +110,8 @@ fn overhear(fabric: &Fabric, healthy: Compiled, how: (usize, Replay)) -> Result<
 }
 
 /// Lets a cable fail again and again.
+///
+/// Quick and full in each round, so that a machine that slows down does so for both.
 fn fail(fabric: &Fabric, cable: &str, healthy: &FabricState, rounds: usize) -> Result<(), Failure> {
     let inputs = Inputs {
         failed: vec![cable.to_owned()],
@@ -131,6 +139,7 @@ fn fail(fabric: &Fabric, cable: &str, healthy: &FabricState, rounds: usize) -> R
 /// What came of a change.
 ///
 /// Kept until it was compared; then both results go.
+/// Without times: those are in [`Took`].
 struct Changed {
     parts: FabricState,
     proof: Proof,
@@ -153,6 +162,7 @@ impl Took {
     /// Reads the fabric once alone, to know its CPU time, then does everything. Errors: the
     /// pipeline's.
     fn of(inputs: &Inputs, before: Option<&FabricState>) -> Result<(Changed, Self), Failure> {
+        // Dropped before the clock starts: two fabrics in memory would be another measurement.
         let reading = process_cpu_time();
         drop(pipeline::read(inputs)?);
         let begun = process_cpu_time();
@@ -184,6 +194,8 @@ impl Took {
 }
 
 /// True where an engine keeps entries from before that it would not choose anew.
+///
+/// Such an engine keeps what still works, so its tables depend on what was before; equal they need not be.
 fn is_kept(fabric: &Fabric) -> bool {
     use routing::EngineKind::{DfssspNue, FatTree, UpDown};
     matches!(fabric.inputs.engine, Some(DfssspNue | FatTree | UpDown))
@@ -205,6 +217,7 @@ fn compare_pairs(one: &Changed, other: &Changed) -> Result<(), Failure> {
 ///
 /// Proofs are compared as they print: they have no equality of their own, and need none elsewhere.
 fn compare(one: &Changed, other: &Changed) -> Result<(), Failure> {
+    // All tables, not a digest: the first difference is worth looking at.
     let tables = |changed: &Changed| {
         let switches = changed.parts.topology.switch_ixs();
         let tables = switches.map(|switch| changed.parts.routes.lft(switch).to_vec());
@@ -224,6 +237,8 @@ fn compare(one: &Changed, other: &Changed) -> Result<(), Failure> {
 }
 
 /// A cable and a way. Units: ms; none without a round.
+///
+/// Names are an interface: pages of figures are made of them.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
     schema: &'static str,
@@ -251,6 +266,8 @@ struct Line<'a> {
 const SCHEMA: &str = "bench.change/1";
 
 /// Medians, and the least of those figures that a release page has.
+///
+/// Medians of steps do not add up to the median of the whole, as rounds differ in which step was slow.
 fn print(fabric: &Fabric, cable: &str, way: &str, all: &[Took]) -> Result<(), Failure> {
     let times = |of: fn(&Took) -> Duration| all.iter().map(move |took| milliseconds(of(took)));
     let middle = |of: fn(&Took) -> Duration| median(times(of)).map(round);

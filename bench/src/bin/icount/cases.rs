@@ -23,9 +23,11 @@ pub(crate) struct Spec {
     pub(crate) what: &'static str,
     /// Units: instructions per query, or per record.
     pub(crate) goal: Option<f64>,
+    /// What is asked; it also says what one unit is.
     workload: Workload,
     /// Switches around each of the three rings.
     radix: u8,
+    /// Rules of the synthetic policy; 0 for no policy.
     rules: u64,
     /// The levels give flow labels.
     labels: bool,
@@ -35,6 +37,8 @@ pub(crate) struct Spec {
 }
 
 /// How the snapshot holds paths.
+///
+/// A torus has no table of paths; the dense one is what any other fabric has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Paths {
     Torus,
@@ -62,6 +66,8 @@ const fn torus(
 }
 
 /// Two hosts a switch each.
+///
+/// Goals are in the first ones; the others are there to see what a change costs where nobody has set a goal.
 pub(crate) const CASES: [Spec; 21] = [
     torus(
         "gid-1000",
@@ -246,6 +252,7 @@ pub(crate) struct Ready {
 impl Spec {
     /// Makes the case and answers it once. Errors: a request gets no record.
     pub(crate) fn prepare(&self) -> Result<Ready, Box<dyn Error>> {
+        // No rules is no policy at all, not an empty one.
         let rules = (self.rules > 0).then(|| RuleSpec {
             labels: self.labels,
             ..RuleSpec::mixed(self.rules, GROUPS)
@@ -254,6 +261,7 @@ impl Spec {
         let hosts = hosts(&snapshot)?;
         let mut draw = Draw::new(&hosts, rules, SEED);
         let part = match self.workload {
+            // A table's request is thousands of records by itself, so few of them do.
             Workload::Gid
             | Workload::Lid
             | Workload::RdmaCm
@@ -267,6 +275,7 @@ impl Spec {
         let mut requests: Vec<Slot> = Vec::with_capacity(count);
         while requests.len() < count {
             let drawn = draw.next(self.workload)?;
+            // Those that would get nothing are drawn again: a refusal is shorter than an answer.
             requests.extend(match self.wishes {
                 PathCompMask(0) => Some(drawn),
                 wishes => wishing(&snapshot, drawn, wishes)?,
@@ -279,6 +288,7 @@ impl Spec {
             is_long: self.workload.is_long(),
             batch: sa_port::BATCH,
         };
+        // A table is counted per record, as its length depends on the fabric.
         let units = match self.workload {
             Workload::Table => records,
             _ => 1.0,
@@ -300,6 +310,7 @@ impl Spec {
     }
 }
 
+/// The model with the tables of a policy. Errors: the synthetic policy has a fault, which is a defect here.
 fn ruled(model: Model, policy: &str) -> Result<Model, Box<dyn Error>> {
     let facts = facts(&model);
     let partitions = Partitions::without_file(&facts);
@@ -331,8 +342,10 @@ fn wishing(
     ];
     mad.data[sl] = mad.data[sl] & 0xf0 | record.qos_class_sl.sl().get();
     mad.data[mtu] = record.mtu.0;
+    // REVERSIBLE asks for a way back with the same SL, which a wish for an SL may contradict.
     let mask = mad.sa.component_mask.get() & !PathCompMask::REVERSIBLE.0;
     mad.sa.component_mask = (mask | wishes.0).into();
+    // Asked once more: a wish for what was granted may still be refused.
     Ok(got(&slot)?.map(|_| slot))
 }
 
@@ -352,5 +365,8 @@ fn records(snapshot: &Snapshot, requests: &[Slot]) -> Result<f64, Box<dyn Error>
 }
 
 /// Port groups of the synthetic policy.
+///
+/// As many as `sapphire bench` has, so that both measure one policy.
 const GROUPS: u64 = 60;
+/// Any; the committed ceilings were written with this one.
 const SEED: u64 = 0x5eed;

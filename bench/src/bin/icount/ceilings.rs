@@ -23,15 +23,21 @@ use sa_bench::count::Counted;
 use crate::cases::CASES;
 
 /// By case.
+///
+/// Ordered by name, which only matters for messages: the file is in the order of [`CASES`].
 pub(crate) type Figures = BTreeMap<String, Counted>;
 
 /// Reads the ceilings. Errors: the file says nothing of the kind.
+///
+/// A goal in the file is for people, and not read back: it comes from [`CASES`].
 pub(crate) fn read(path: &Path) -> Result<Figures, Box<dyn Error>> {
     let name = path.display();
     let text = fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
     let table: toml::Table = text.parse().map_err(|error| format!("{name}: {error}"))?;
     let mut figures = Figures::new();
+    // A case that is no longer there is read too, and left out when the file is written.
     for (case, value) in table {
+        // With a point: TOML's whole numbers are no floats, and the file is written with a digit behind it.
         let figure = |key: &str| {
             let figure = value.get(key).and_then(toml::Value::as_float);
             figure.ok_or_else(|| format!("{name}: [{case}] expected {key} = 123.4"))
@@ -51,6 +57,7 @@ pub(crate) fn read(path: &Path) -> Result<Figures, Box<dyn Error>> {
 pub(crate) fn text(figures: &Figures) -> String {
     let mut text = HEAD.to_owned();
     for case in &CASES {
+        // One that was never counted has no figure: it gets its ceiling when it is.
         let Some(figure) = figures.get(case.name) else {
             continue;
         };
@@ -65,6 +72,8 @@ pub(crate) fn text(figures: &Figures) -> String {
 }
 
 /// What is wrong with figures; nothing when both keep their ceilings.
+///
+/// The worse of both counts.
 pub(crate) fn judge(counted: Counted, ceiling: Counted) -> Verdict {
     // A share of a fifth of a branch would be within the noise of any build: hence the least.
     let slack = MISPREDICTED_LEAST.max(MISPREDICTED_SLACK * ceiling.mispredictions);
@@ -95,6 +104,8 @@ fn one(figure: f64, ceiling: f64, slack: f64) -> Verdict {
 }
 
 /// How a figure stands to its ceiling.
+///
+/// [`Verdict::Below`] is told and fails nothing: better figures are no reason to stop a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// One of them is more than the slack above.
@@ -106,6 +117,7 @@ pub(crate) enum Verdict {
 }
 
 /// Share.
+/// Instructions repeat from run to run; what differs by a hundredth is another inlining.
 const SLACK: f64 = 0.01;
 /// The same for branches. The simulated predictor has a table by address, so that another build of
 /// the same code foresees others: up to half more or less was seen.
@@ -113,6 +125,7 @@ const MISPREDICTED_SLACK: f64 = 0.6;
 /// Branches a query, where that share is less.
 const MISPREDICTED_LEAST: f64 = 0.2;
 
+// Written above each set of figures, so that who finds the file knows how it is made.
 const HEAD: &str = "\
 # Instructions per query of the answer path, and branches that callgrind's simulated predictor does
 # not foresee; `.ci/run icount` fails where instructions are more than 1 % above their ceiling, or

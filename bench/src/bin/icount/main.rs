@@ -43,6 +43,8 @@ fn main() -> ExitCode {
 }
 
 /// What runs under callgrind.
+///
+/// Everything was prepared by the parent: what is counted is answering and as little besides as possible.
 fn counted(directory: &Path, passes: &str) -> Result<ExitCode, Box<dyn Error>> {
     Case::read(directory)?.answer(passes.parse()?);
     Ok(ExitCode::SUCCESS)
@@ -50,6 +52,7 @@ fn counted(directory: &Path, passes: &str) -> Result<ExitCode, Box<dyn Error>> {
 
 /// Beside the hidden word `counted`, which only this program gives to itself.
 struct Options {
+    /// Write ceilings instead of judging by them.
     update: bool,
     ceilings: PathBuf,
     /// Names; all when empty.
@@ -91,6 +94,8 @@ impl Options {
 }
 
 /// Cases that were not asked for keep their figures in the file that `--update` writes.
+///
+/// Exit status: failure where one is above its ceiling and nothing is written.
 fn count(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     let known = match ceilings::read(&options.ceilings) {
         // The first file is made by `--update`: there is none to read yet.
@@ -103,6 +108,7 @@ fn count(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
         "{:<18}{:>14}{:>10}{:>8}{:>14}{:>10}",
         "case", "instructions", "ceiling", "goal", "mispredicted", "ceiling"
     );
+    // One after the other: each starts this program twice under valgrind.
     for case in CASES.iter().filter(|case| options.wants(case)) {
         let counted = counts(case)?;
         let ceiling = known.get(case.name).copied();
@@ -112,6 +118,7 @@ fn count(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
         above += u32::from(verdict == Some(Verdict::Above));
         figures.insert(case.name.to_owned(), counted);
     }
+    // No verdict then: who writes ceilings has looked at the figures.
     if options.update {
         fs::write(&options.ceilings, ceilings::text(&figures))?;
         println!("written: {}", options.ceilings.display());
@@ -128,6 +135,8 @@ fn count(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 /// A case in a line: figures, ceilings, goal, and a remark where something is to be done.
+///
+/// A dash stands for what has no ceiling or goal.
 fn line(
     case: &Spec,
     counted: Counted,
@@ -156,6 +165,8 @@ fn line(
 }
 
 /// Per query, or per record.
+///
+/// The child is this very executable: a second program would be another build.
 fn counts(spec: &Spec) -> Result<Counted, Box<dyn Error>> {
     let ready = spec.prepare()?;
     let directory = Scratch::new()?;
@@ -184,6 +195,7 @@ impl Scratch {
         let kept = env::var_os(KEPT).map(PathBuf::from);
         let is_kept = kept.is_some();
         let path = kept.unwrap_or_else(|| {
+            // By process: two runs at a time must not share files.
             env::temp_dir().join(format!("sapphire-icount-{}", std::process::id()))
         });
         fs::create_dir_all(&path)?;
@@ -202,5 +214,7 @@ impl Drop for Scratch {
 
 /// Where the case and callgrind's profile of its longer run stay, for `callgrind_annotate`.
 const KEPT: &str = "ICOUNT_KEEP";
+// A word that nobody types: it is no option, so that help does not name it.
 const COUNTED: &str = "counted";
+// From the root of the repository.
 const CEILINGS: &str = "tests/golden/icount.toml";

@@ -30,6 +30,8 @@ pub(crate) fn named(name: &str, qos: bool, folder: &Path) -> Result<(Fabric, Inp
 
 /// The same with a new partition of all hosts and, where QoS is on, a policy whose set-up scope gives their ports another VL
 /// arbitration. Errors: a file cannot be written.
+///
+/// Both files change at once: P_Key tables and VL arbitration are then written in one sweep.
 pub(crate) fn with_policy(inputs: Inputs, folder: &Path) -> Result<Inputs, Failure> {
     let (policy, partitions) = (
         folder.join("qos-policy.conf"),
@@ -46,22 +48,29 @@ pub(crate) fn with_policy(inputs: Inputs, folder: &Path) -> Result<Inputs, Failu
 }
 
 /// A cable between switches that fails, far from the Subnet Manager, and the switch that is rebooted: one with hosts.
+///
+/// Errors: a fabric of one switch, or without hosts, has neither.
 pub(crate) fn to_fail(fabric: &Fabric) -> Result<(PortRef, NodeIx), Failure> {
+    // Between switches: a cable to a host changes no route of anybody else.
     let kind = |at: PortRef| fabric.node(at.node).kind;
     let cables: Vec<_> = fabric
         .cabled()
         .filter(|(at, far)| kind(*at) == NodeType::Switch && kind(*far) == NodeType::Switch)
         .collect();
+    // A third down the list is neither at the first switch nor at the SM's.
     let cable = cables
         .get(cables.len() / 3)
         .ok_or("no two switches are joined")?;
     let leaves = fabric.cabled().filter_map(|(at, far)| {
         (kind(at) == NodeType::Switch && kind(far) == NodeType::Ca).then_some(at.node)
     });
+    // The last in the list is at the far end of the fabric from the first host, which has the SM.
     Ok((cable.0, leaves.last().ok_or("no switch has a host")?))
 }
 
 /// In the text of RFC 0.2.
+///
+/// One set-up scope that no default has, so that each host's tables differ from those before.
 const POLICY: &str = "\
 port-groups
     port-group
@@ -88,4 +97,6 @@ end-qos-levels
 ";
 
 /// Everybody in both.
+///
+/// A second key in every port: each of them has a P_Key block to be set.
 const PARTITIONS: &str = "Default=0x7fff : ALL=full ;\nblue=0x1 : ALL=full ;\n";

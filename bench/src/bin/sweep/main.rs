@@ -31,6 +31,7 @@ use serde::Serialize;
 use sm_plan::Planner;
 
 /// As the daemon has it.
+// The planner allocates most of what a sweep costs in memory; another allocator would be another figure.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -55,7 +56,9 @@ fn main() -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     for name in &arguments.fabrics {
         for service in &arguments.service {
+            // torus-2QoS needs QoS; a run without it would measure a plan that is refused.
             let is_torus = name.starts_with("torus:");
+            // The whole run again for each: simulated time follows the slowest node, so it cannot be scaled afterwards.
             let service = Duration::from_micros(*service);
             measure(name, service, arguments.qos || is_torus, folder.path())?;
         }
@@ -63,6 +66,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
+/// One fabric, event after event. Errors: a sweep fails, or leaves the subnet other than planned.
 fn measure(name: &str, service: Duration, qos: bool, folder: &Path) -> Result<(), Failure> {
     let (fabric, inputs) = fabric::named(name, qos, folder)?;
     let timing = Timing {
@@ -74,23 +78,28 @@ fn measure(name: &str, service: Duration, qos: bool, folder: &Path) -> Result<()
         ManagerOptions::default(),
         Remembered::default(),
     );
+    // Events go on from each other, as they do in a subnet that lives: each line needs the one before.
     let sm = first_host(&fabric).ok_or("the fabric has no host")?;
     let (cable, leaf) = fabric::to_fail(&fabric)?;
     let far = fabric.port(cable).peer.ok_or("the cable has no far end")?;
+    // The first host: where it is decides how long directed routes are.
     let mut manager = Manager::new(Simulator::new(&fabric, timing), planner, sm);
     let step =
         |manager: &mut Manager, event| print(name, service, event, &whole(manager.sweep()?)?);
     step(&mut manager, "first")?;
     step(&mut manager, "nothing")?;
+    // What the process knew is gone, what devices hold is not: the sweep of a restart.
     manager.restart();
     step(&mut manager, "restarted")?;
     manager.simulator.unplug(cable);
+    // Both ends tell: a cable that fails has two switches that see it.
     let ends = [cable, far].map(|end| fabric.node(end.node).guid);
     let trap =
         |manager: &mut Manager, event| print(name, service, event, &whole(manager.told(&ends)?)?);
     trap(&mut manager, "cable")?;
     manager.simulator.plug(cable, far);
     trap(&mut manager, "cable back")?;
+    // A reboot loses tables, and the sweep has to find that out by itself: no trap comes of it.
     manager.simulator.reboot(leaf);
     step(&mut manager, "leaf rebooted")?;
     manager = manager.with_inputs(fabric::with_policy(inputs, folder)?);
@@ -98,6 +107,8 @@ fn measure(name: &str, service: Duration, qos: bool, folder: &Path) -> Result<()
 }
 
 /// Errors: a table is not as planned, or a link is not up.
+///
+/// Every line is of a subnet that works: a fast sweep that leaves a block unwritten would be no figure.
 fn whole(took: Took) -> Result<Took, Failure> {
     match (took.not_held, took.links_down) {
         (0, 0) => Ok(took),
@@ -107,6 +118,7 @@ fn whole(took: Took) -> Result<Took, Failure> {
     }
 }
 
+/// Units: in the names. Names are an interface, as of the other programs here.
 #[derive(Serialize)]
 struct Line<'a> {
     schema: &'static str,
@@ -135,6 +147,7 @@ struct Line<'a> {
     peak_mb: f64,
 }
 
+/// A line of JSON. Errors: standard output, or no /proc.
 #[expect(clippy::cast_precision_loss, reason = "fewer than 2^52 SMPs")]
 fn print(name: &str, service: Duration, event: &str, took: &Took) -> Result<(), Failure> {
     let line = Line {
@@ -157,6 +170,8 @@ fn print(name: &str, service: Duration, event: &str, took: &Took) -> Result<(), 
 }
 
 /// `VmHWM` of proc(5).
+///
+/// It never falls, so the first line of a process is the only one whose peak is of that sweep alone.
 fn peak_mb() -> Result<f64, Failure> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

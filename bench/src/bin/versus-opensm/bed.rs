@@ -19,6 +19,8 @@ use crate::options::Options;
 use crate::process::{Process, Programs, listens};
 
 /// What the processes of a side are started with.
+///
+/// All borrowed: it makes processes, and owns none of them.
 pub(crate) struct Bed<'a> {
     pub(crate) fabric: &'a Fabric,
     pub(crate) programs: &'a Programs,
@@ -26,12 +28,14 @@ pub(crate) struct Bed<'a> {
     pub(crate) directory: &'a Path,
     pub(crate) files: &'a Files,
     /// The simulator's socket name.
+    /// Told apart by process and side, so that no two simulators meet.
     pub(crate) base: String,
 }
 
 impl Bed<'_> {
     /// Without a terminal, and the network file as it stands. Errors: it ends, or does not listen.
     pub(crate) fn ibsim(&self) -> Outcome<Process> {
+        // ibsim's own tables end at 256 switches.
         let room = self.fabric.room();
         let (base, net) = (&self.base, &self.files.net);
         simulator(
@@ -49,6 +53,7 @@ impl Bed<'_> {
     /// Errors: there is no such program; it ends, or does not attach in time. Ready it is only when
     /// OpenSM has brought the subnet up, for which the side waits later.
     pub(crate) fn sapphired(&self, options: &Options) -> Outcome<Process> {
+        // In the side's own directory: both sides write files of the same names.
         let config = self.directory.join("sapphired.toml");
         fs::write(&config, self.config(options)).map_err(Failure::of(config.display()))?;
         let mut command = Command::new(options.sapphired()?);
@@ -60,6 +65,7 @@ impl Bed<'_> {
             // A caller's own setting would make the daemon print for each request.
             .env_remove("RUST_LOG");
         let mut sapphired = Process::spawn("sapphired", &mut command, self.directory)?;
+        // Attached, and not ready: it becomes ready by the subnet that OpenSM has yet to bring up.
         sapphired.wait_for("sapphired to attach", LONG, self.interrupted, |it| {
             it.printed().contains("attached to the simulator")
         })?;
@@ -84,6 +90,8 @@ impl Bed<'_> {
     }
 
     /// OpenSM as packaged, without sweeps: those are the SM's work, not the SA's.
+    ///
+    /// Errors: it ends, or has not brought the subnet up in time.
     pub(crate) fn opensm(&self) -> Outcome<Process> {
         let log = self.directory.join("opensm.log");
         let mut command = Command::new(&self.programs.opensm);
@@ -103,6 +111,7 @@ impl Bed<'_> {
             .env("SIM_HOST", self.fabric.sm_node())
             .env("OSM_CACHE_DIR", self.directory)
             .env("OSM_TMP_DIR", self.directory);
+        // Its log and not its output: that is where it says so.
         let mut opensm = Process::spawn("opensm", &mut command, self.directory)?;
         opensm.wait_for("OpenSM's SUBNET UP", SUBNET_UP, self.interrupted, |_| {
             fs::read_to_string(&log).is_ok_and(|text| text.contains("SUBNET UP"))
@@ -134,6 +143,8 @@ pub(crate) fn simulator(
 }
 
 /// For what is there in a moment.
+///
+/// Generous: on a machine that is busy a second is soon gone, and nothing here is a figure.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 /// 512 switches take OpenSM a quarter of a minute.
 const SUBNET_UP: Duration = Duration::from_secs(300);

@@ -16,6 +16,8 @@ use sa_wire::umad::MAD_SIZE;
 use crate::failure::{Failure, Outcome};
 
 /// A client of the simulator that asks natively; none of OpenSM's libraries is in its way.
+///
+/// One for each side, for the whole run: attaching is no part of a load.
 pub(crate) struct Client(sa_source::Client);
 
 impl Client {
@@ -25,6 +27,7 @@ impl Client {
             node: node.to_owned(),
             sockname: Some(base.to_owned()),
         };
+        // Retries are for the probe alone: a load never sends again, or its latency would be of two requests.
         let patience = Patience {
             timeout: TIMEOUT,
             retries: 5,
@@ -39,6 +42,8 @@ impl Client {
     }
 
     /// The simulator's port, and the SA on it.
+    ///
+    /// Errors: none in practice, as it was opened for the simulator.
     fn port(&mut self) -> Outcome<(&mut dyn ClientPort, Destination)> {
         match self.0.way_mut() {
             Way::Fabric { port, to } => Ok((port.as_mut(), *to)),
@@ -61,6 +66,7 @@ impl Client {
             duration,
             timeout: TIMEOUT,
         };
+        // A port that fails is the simulator gone; the others are defects of the caller.
         load(port, requests, &options, judge).map_err(|error| match error {
             LiveError::Port(cause) => Failure::Failed(format!("the simulator: {cause}")),
             other => Failure::Failed(other.to_string()),
@@ -92,6 +98,8 @@ impl Client {
 }
 
 /// For an answer.
+///
+/// Longer than any answer of a working SA by far: a shorter one would count a slow side as lossy.
 const TIMEOUT: Duration = Duration::from_secs(1);
 /// After so long without a packet none is on the way.
 const QUIET: Duration = Duration::from_millis(2);

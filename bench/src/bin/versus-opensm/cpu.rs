@@ -37,6 +37,7 @@ impl Cpu {
         let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
         // The name in brackets may hold anything; the state follows, then the fields from 4 on.
         let (_, fields) = stat.rsplit_once(')')?;
+        // Fields are counted from 1 in proc(5), and the rest begins with field 3.
         let ticks = |field: usize| fields.split_whitespace().nth(field - 3)?.parse().ok();
         Some(Self {
             total,

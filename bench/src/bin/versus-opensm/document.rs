@@ -21,6 +21,8 @@ use crate::rounds::Cell;
 use crate::side::Who;
 
 /// The first line.
+///
+/// What figures depend on: two documents can be compared only where these agree.
 #[derive(Debug, Serialize)]
 pub(crate) struct Head {
     pub(crate) schema: &'static str,
@@ -46,6 +48,8 @@ impl Head {
 }
 
 /// One kind of load, over all rounds.
+///
+/// Both sides have the same number of rounds: one that fails ends the run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Load {
     schema: &'static str,
@@ -62,6 +66,8 @@ pub(crate) struct Load {
 }
 
 /// What one of the two did.
+///
+/// Latencies are per round and then spread, not pooled: a bad round shows as a wide spread.
 #[derive(Debug, Serialize)]
 struct Side {
     qps: Figures,
@@ -85,6 +91,8 @@ struct Side {
 }
 
 /// sapphired's figures by OpenSM's, round by round.
+///
+/// Above 1 is more of sapphired: good for the rate, bad for the others.
 #[derive(Debug, Serialize)]
 struct Ratio {
     qps: Figures,
@@ -94,6 +102,8 @@ struct Ratio {
 }
 
 /// One figure over the rounds.
+///
+/// Of the rounds, in the unit of the name that it stands behind.
 #[derive(Debug, Serialize)]
 struct Figures {
     median: f64,
@@ -102,6 +112,8 @@ struct Figures {
 }
 
 /// The last line.
+///
+/// Left to the caller is what to think of it; goals are only in the text for people.
 #[derive(Debug, Serialize)]
 pub(crate) struct Verdict {
     pub(crate) schema: &'static str,
@@ -139,6 +151,7 @@ impl Load {
             Pace::Closed { window } => (Some(window), None),
             Pace::Open { rate } => (None, Some(rate)),
         };
+        // Of pairs, not of medians: rounds are neighbours in time.
         let ratio =
             |figure: fn(&Sample) -> f64| Figures::from(Spread::ratio(&cell.samples, figure));
         Self {
@@ -164,7 +177,9 @@ impl Side {
     fn new(cell: &Cell, who: Who) -> Self {
         let samples = &cell.samples[who.index()];
         let all = |figure: fn(&Sample) -> f64| Figures::from(Spread::over(samples, figure));
+        // Sums for counts, spreads for figures: a count over rounds means the same as of one long round.
         let sum = |count: fn(&Sample) -> u64| samples.iter().map(count).sum::<u64>();
+        // None in a closed loop, so none at all where no round was open.
         let latest = samples.iter().filter_map(|it| it.sent_late);
         Self {
             qps: all(|it| it.rate),
@@ -177,6 +192,7 @@ impl Side {
             answered: sum(|it| it.answered),
             timeouts: sum(|it| it.timeouts),
             late: sum(|it| it.late),
+            // A run with a wrong answer ends before it comes here.
             wrong: 0,
             headers_differ: cell.differences[who.index()].headers,
             sent_late_ns: latest.reduce(f64::max),

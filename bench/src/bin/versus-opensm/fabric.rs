@@ -14,6 +14,8 @@ use crate::failure::{Failure, Outcome};
 use crate::options::Options;
 
 /// What both are given.
+///
+/// Made once; each side writes its own copy.
 #[derive(Debug)]
 pub(crate) struct Fabric {
     plan: TorusPlan,
@@ -38,6 +40,7 @@ impl Fabric {
         spec.ports = spec.ports.max(options.hosts.saturating_add(6));
         let plan = plan(&spec).map_err(|error| Failure::Usage(error.to_string()))?;
         // A port's GUID is that of its node and 1.
+        // Rules name port groups by ranges of port GUIDs, so they need the span of all.
         let guids = plan.hosts.iter().map(|host| host.guid + 1);
         let (first, last) = (guids.clone().min(), guids.max());
         let guids = first.unwrap_or(0)..=last.unwrap_or(0);
@@ -47,6 +50,8 @@ impl Fabric {
     }
 
     /// Writes the files. Errors: the directory takes no files.
+    ///
+    /// Shape: names as OpenSM's options and the daemon's configuration in `bed` have them.
     pub(crate) fn write(&self, directory: &Path) -> Outcome<Files> {
         let files = Files {
             net: directory.join("net"),
@@ -68,6 +73,7 @@ impl Fabric {
     /// Options of ibsim that make room for it. Its own defaults hold 256 switches.
     pub(crate) fn room(&self) -> [String; 6] {
         let (switches, hosts) = (self.switches(), self.hosts());
+        // ibsim counts port 0 of a switch too, and gets room for two at a host.
         let ports = switches * (usize::from(self.plan.spec.ports) + 1) + 2 * hosts;
         room(switches + hosts, switches, ports)
     }
@@ -95,6 +101,8 @@ impl Fabric {
 }
 
 /// Options of ibsim for so many nodes, switches among them, and ports.
+///
+/// More than is needed costs memory alone.
 pub(crate) fn room(nodes: usize, switches: usize, ports: usize) -> [String; 6] {
     // An eighth more and some, so that the size of ibsim's tables is never the limit.
     let more = |count: usize| (count + count / 8 + 64).to_string();
@@ -103,6 +111,7 @@ pub(crate) fn room(nodes: usize, switches: usize, ports: usize) -> [String; 6] {
     [n, nodes, s, switches, p, ports]
 }
 
+/// Errors name the path.
 fn put(path: &Path, text: &str) -> Outcome {
     fs::write(path, text).map_err(Failure::of(path.display()))
 }

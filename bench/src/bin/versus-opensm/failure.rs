@@ -8,6 +8,8 @@ use thiserror::Error;
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 /// Why a run ended early. Shape: texts for people, with a next step where there is one.
+///
+/// The kinds are exit statuses: scripts tell a void run from one that broke.
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
     /// Something did not work.
@@ -35,6 +37,7 @@ impl Failure {
             Self::Failed(_) => 1,
             Self::Usage(_) => 2,
             Self::Void(_) => 3,
+            // 130 as shells have it for SIGINT.
             Self::Interrupted => 130,
         })
     }

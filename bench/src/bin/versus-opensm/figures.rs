@@ -34,9 +34,11 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
+    /// Figures of one load, reduced to what is compared.
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     pub(crate) fn of(taken: &Taken) -> Self {
         let report = &taken.report;
+        // Per answer: an SA that drops requests must not look cheap by it.
         let each = |cpu: Cpu| cpu.total as f64 / report.answered.max(1) as f64;
         let quantile = |share| report.latency.quantile_ns(share) as f64;
         Self {
@@ -56,6 +58,8 @@ impl Sample {
 }
 
 /// A figure over all rounds.
+///
+/// Shape: least <= median <= most, as all come from one sorted list.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
@@ -66,6 +70,7 @@ pub(crate) struct Spread {
 impl Spread {
     /// Shape: zeros for no figures.
     pub(crate) fn of(figures: impl Iterator<Item = f64>) -> Self {
+        // Sorted once, so that all three are of the same list.
         let mut all: Vec<f64> = figures.collect();
         all.sort_by(f64::total_cmp);
         let middle = all.len() / 2;

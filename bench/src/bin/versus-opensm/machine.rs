@@ -30,6 +30,7 @@ pub(crate) struct Machine {
 impl Machine {
     /// The one that this runs on.
     pub(crate) fn here() -> Self {
+        // Whatever is missing is null: a machine that does not tell its model is still a machine.
         Self {
             cpu: cpu(),
             cores: sa_fastpath::affinity::cores().len(),
@@ -39,6 +40,7 @@ impl Machine {
             // A build without optimisation is measured too, but says so.
             optimised: !cfg!(debug_assertions),
             opensm: package("opensm").or_else(|| printed("opensm", &["--version"], "OpenSM ")),
+            // Package first: the programs print a version without the distribution's part.
             libumad2sim: package("libumad2sim0"),
             ibsim: package("ibsim-utils").or_else(|| printed("ibsim", &["-V"], "ibsim ")),
         }
@@ -52,6 +54,7 @@ pub(crate) fn load() -> Option<f64> {
 }
 
 fn cpu() -> Option<String> {
+    // The first processor's stands for all.
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;
     let (_, name) = line.split_once(": ")?;
@@ -68,6 +71,7 @@ fn commit() -> Option<String> {
 }
 
 /// The version of a Debian package.
+// An installed package has a version; a removed one that is still known prints nothing.
 fn package(name: &str) -> Option<String> {
     output("dpkg-query", &["-W", "-f", "${Version}", name]).filter(|text| !text.is_empty())
 }
@@ -81,6 +85,8 @@ fn printed(name: &str, arguments: &[&str], before: &str) -> Option<String> {
 }
 
 /// What a program prints. None where it is missing or fails.
+///
+/// What it says on the standard error stream is not wanted: a missing tool is no trouble.
 fn output(name: &str, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(name);
     command.args(arguments);

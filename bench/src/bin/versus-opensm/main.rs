@@ -66,6 +66,7 @@ fn main() -> ExitCode {
     }
 }
 
+/// The whole run, in the order of the module's text. Errors: of any step; processes that were started have ended by then.
 fn run(options: &Options) -> Outcome {
     let interrupted = Arc::new(AtomicBool::new(false));
     // Before anything is started: an interrupt in between would leave processes behind.
@@ -73,11 +74,13 @@ fn run(options: &Options) -> Outcome {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))
             .map_err(|error| Failure::Failed(format!("cannot set up signal handling: {error}")))?;
     }
+    // Another comparison altogether: nothing below is of use to it.
     if !options.up.is_empty() {
         return up::run(&options.up, options, &interrupted);
     }
     let fabric = Fabric::plan(options)?;
     let mut sides = Pair::start(options, &fabric, &interrupted)?;
+    // Asked before the questions are made: replies carry the LID of who asks.
     let lid = sides.client_lid()?;
     let questions = Questions::draw(options, &fabric, &sides.directories(), lid)?;
     let show = Show::new(options, &fabric, &questions);

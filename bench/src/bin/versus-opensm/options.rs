@@ -122,6 +122,7 @@ impl Workload {
     }
 }
 
+/// Errors: not three, or out of bounds.
 fn size(text: &str) -> Outcome<[u8; 3]> {
     let parts: Option<Vec<u8>> = text.split('x').map(|part| part.parse().ok()).collect();
     let size = parts.and_then(|parts| <[u8; 3]>::try_from(parts).ok());
@@ -129,6 +130,7 @@ fn size(text: &str) -> Outcome<[u8; 3]> {
         .ok_or_else(|| Failure::Usage("expected three sizes of 2 to 8, as 5x5x5".to_owned()))
 }
 
+/// Less than 50 ms has too few answers for a p99; more than ten minutes is a typing error.
 fn seconds(text: &str) -> Outcome<f64> {
     let seconds = text
         .parse()

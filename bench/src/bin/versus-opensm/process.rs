@@ -98,6 +98,7 @@ impl Process {
     ) -> Outcome {
         let deadline = Instant::now() + patience;
         while !condition(self) {
+            // Before the deadline: that it has ended is the better reason, and comes with its own words.
             self.check()?;
             // Relaxed: the flag stands alone.
             if interrupted.load(Ordering::Relaxed) {
@@ -111,6 +112,7 @@ impl Process {
                     self.printed()
                 )));
             }
+            // A look each so often: what is waited for is in files and sockets of other programs, which wake nobody.
             thread::sleep(PAUSE);
         }
         Ok(())
@@ -129,6 +131,7 @@ impl Drop for Process {
 ///
 /// By the shell's `kill`: the standard library can only kill, and these are to be stopped and go
 /// on.
+// Ids go as arguments, not into the text: the shell takes none of them for a word of its own.
 pub(crate) fn signal(name: &str, ids: &[u32]) -> Outcome {
     let mut command = Command::new("sh");
     command.args(["-c", "name=$1; shift; kill -\"$name\" \"$@\"", "sh", name]);
@@ -162,6 +165,7 @@ impl Programs {
                 opensm,
                 preload,
             }),
+            // All that is missing at once: one call of apt-get and not three runs.
             (ibsim, opensm, preload) => {
                 let of = [
                     (ibsim.is_none(), "ibsim", "ibsim-utils"),
@@ -192,6 +196,7 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
 }
 
 /// Below `/usr/lib/<architecture>`, which this need not know.
+// The multiarch folder has the name of the architecture, so each is tried.
 fn preload_library() -> Option<PathBuf> {
     let libraries = fs::read_dir("/usr/lib").ok()?.flatten();
     let mut places = libraries.map(|entry| entry.path().join("umad2sim/libumad2sim.so"));
@@ -201,9 +206,12 @@ fn preload_library() -> Option<PathBuf> {
 /// True when the simulator of that socket name takes clients (it counts a NUL into the name).
 pub(crate) fn listens(base: &str) -> bool {
     let address = SocketAddr::from_abstract_name(format!("{base}:ctl\0"));
+    // Connecting sends nothing: it only asks whether somebody has that name.
     let socket = UnixDatagram::unbound();
     matches!((address, socket), (Ok(to), Ok(socket)) if socket.connect_addr(&to).is_ok())
 }
 
 /// Between two looks while something starts; no measurement waits for it.
+///
+/// Short beside what a start takes, long beside a look.
 const PAUSE: Duration = Duration::from_millis(20);

@@ -25,6 +25,8 @@ use crate::failure::{Failure, Outcome};
 use crate::options::{Options, Workload};
 
 /// The pools of all workloads.
+///
+/// Drawn before any load, so that making requests takes no time of a measurement.
 #[derive(Debug)]
 pub(crate) struct Questions {
     pools: Vec<Pool>,
@@ -42,6 +44,8 @@ pub(crate) struct Pool {
 }
 
 /// A port of a host.
+///
+/// In the order of LIDs, so that both sides' lists can be compared as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Host {
     lid: u16,
@@ -66,6 +70,7 @@ impl Questions {
         files: &[&Files; 2],
         lid: u16,
     ) -> Outcome<Self> {
+        // Files of both: that the two OpenSMs gave the same LIDs is what the comparison rests on.
         let [one, other] = files.map(hosts);
         let (all, same) = (one?, other?);
         // Else one snapshot could not say what both must answer.
@@ -76,6 +81,7 @@ impl Questions {
             )));
         }
         let [opensm, _] = *files;
+        // By OpenSM's own file, so that what is expected comes of the LIDs that it gave.
         let snapshot = compile(opensm)?;
         let pools = options.workloads.iter();
         let pools = pools.map(|workload| Pool::draw(*workload, options, &all, lid, &snapshot));
@@ -90,6 +96,7 @@ impl Questions {
 }
 
 impl Pool {
+    /// Errors: no hosts; the snapshot says nothing to a request.
     fn draw(
         workload: Workload,
         options: &Options,
@@ -97,6 +104,7 @@ impl Pool {
         lid: u16,
         snapshot: &Snapshot,
     ) -> Outcome<Self> {
+        // From the seed for each workload anew: all ask about the same pairs.
         let mut random = Random(options.seed);
         let mut pool = Self {
             workload,
@@ -108,6 +116,7 @@ impl Pool {
                 return Err(Failure::Failed("no hosts to ask about".to_owned()));
             };
             let mut slot = asked(workload, lid, from, to)?;
+            // The requester is the client, whoever the pair is: what it may see depends on it.
             slot.header.lid = lid.into();
             let reply = whole::respond(snapshot, &slot);
             pool.expected.push(reply.ok_or_else(|| {
@@ -128,6 +137,7 @@ impl Pool {
         reply: &[u8],
         differences: &mut Differences,
     ) -> Option<String> {
+        // Asked in turn, so its place in the pool names what is expected.
         let expected = self.expected.get(nth)?;
         // Longer replies are cut: a simulator hands over whole MADs.
         let Some(reply) = reply.get(..expected.len()) else {
@@ -137,6 +147,7 @@ impl Pool {
                 expected.len()
             ));
         };
+        // `get` on both: ranges are inside, as lengths were judged above.
         let is_same =
             |range: std::ops::Range<usize>| reply.get(range.clone()) == expected.get(range);
         if !is_same(STATUS) || !is_same(DATA_OFFSET..expected.len()) {
@@ -169,17 +180,21 @@ fn hosts(files: &Files) -> Outcome<Vec<Host>> {
     let ports = nodes
         .filter(|node| node.kind == NodeType::Ca)
         .flat_map(|node| &node.ports);
+    // Ports without LID or GUID were not brought up: that a host is missing is found by the count.
     let mut hosts: Vec<Host> = ports
         .filter_map(|port| {
             let (lid, guid) = (port.lid?.get(), port.guid?.get());
             Some(Host { lid, guid })
         })
         .collect();
+    // In one order, whatever the order of lines.
     hosts.sort_unstable();
     Ok(hosts)
 }
 
 /// As the daemon does by its configuration.
+///
+/// Errors: the fabric does not compile, or no daemon would publish what comes of it.
 fn compile(files: &Files) -> Outcome<Snapshot> {
     let inputs = Inputs {
         fabric: files.subnet.clone(),
@@ -221,6 +236,8 @@ fn in_words(reply: &[u8]) -> String {
 }
 
 /// xorshift64: the same draws on every machine.
+///
+/// Shape: the state is never 0, as the seed is at least 1.
 struct Random(u64);
 
 impl Random {
@@ -228,12 +245,16 @@ impl Random {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
+        // The bias of the remainder is far below what a pair matters here.
         let place = self.0 % hosts.len().max(1) as u64;
         hosts.get(usize::try_from(place).ok()?).copied()
     }
 }
 
+/// The prefix of a subnet that nobody has given another one.
 const LINK_LOCAL: SubnetPrefix = SubnetPrefix(0xfe80_0000_0000_0000);
 /// Bytes of a MAD.
+///
+/// Left out of the comparison: the simulator marks it by client.
 const STATUS: std::ops::Range<usize> = 4..6;
 const TRANSACTION: std::ops::Range<usize> = 8..16;

@@ -67,6 +67,7 @@ impl<'a> Rounds<'a> {
         mut progress: impl FnMut(u16, u16),
     ) -> Outcome<Measured> {
         let mut idle = [0.0; 2];
+        // Measured first, as no load has warmed anything up yet, and each side is asked once before.
         for who in Who::BOTH {
             idle[who.index()] = self.wake(pair, who)?;
         }
@@ -81,6 +82,7 @@ impl<'a> Rounds<'a> {
             let paces = paces.chain(open);
             cells.extend(paces.map(|pace| Cell::new(pool.workload.name(), pace)));
         }
+        // Cells come workload by workload, so the place of one says its pool.
         let each = cells.len() / self.questions.pools().len().max(1);
         for round in 0..self.options.rounds {
             for (nth, cell) in cells.iter_mut().enumerate() {
@@ -100,6 +102,7 @@ impl<'a> Rounds<'a> {
                     self.measure(pair, who, pool, cell)?;
                 }
             }
+            // After the round, not the cell: a person wants to know how long the run takes.
             progress(round + 1, self.options.rounds);
         }
         Ok(Measured { idle, cells })
@@ -120,6 +123,7 @@ impl<'a> Rounds<'a> {
             side.probe(first)
                 .map_err(Failure::of(format!("{}'s side", who.name())))?;
         }
+        // Right after an answer: the workers then are in the state between two requests.
         let idle = side.idle()?;
         side.pause()?;
         Ok(idle)
@@ -134,6 +138,7 @@ impl<'a> Rounds<'a> {
         let Some(pool) = self.questions.pools().last() else {
             return Ok(0.0);
         };
+        // The slower one decides: at a rate that only one can keep the other's latency would be its queue.
         let mut least = f64::INFINITY;
         for who in Who::BOTH {
             let mut cell = Cell::new(pool.workload.name(), Pace::Closed { window: 16 });
@@ -155,6 +160,7 @@ impl<'a> Rounds<'a> {
         let differences = &mut cell.differences[who.index()];
         let mut judge = |nth: usize, mad: &[u8]| pool.problem(nth, mad, differences);
         let duration = Duration::from_secs_f64(self.options.seconds);
+        // Only while it is measured: a side that is awake would take time of the other's core.
         side.resume()?;
         let warm_up = duration.min(WARM_UP);
         // Unjudged: what is wrong here is wrong in the load that follows, too.
@@ -169,6 +175,7 @@ impl<'a> Rounds<'a> {
                 who.name()
             )));
         }
+        // Rates and latencies of nothing are no figures.
         if taken.report.answered == 0 {
             return Err(Failure::Void(format!(
                 "{} answered none of {} requests in time",

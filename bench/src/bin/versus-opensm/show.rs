@@ -20,6 +20,8 @@ use crate::rounds::{Cell, Measured};
 use crate::side::Who;
 
 /// Prints one run.
+///
+/// Borrowed: it measures nothing and keeps nothing.
 pub(crate) struct Show<'a> {
     options: &'a Options,
     fabric: &'a Fabric,
@@ -42,6 +44,7 @@ impl<'a> Show<'a> {
         let options = self.options;
         let requests = self.questions.pools().first();
         let requests = requests.map_or(0, |pool| pool.requests.len());
+        // One line and nothing else, so that each line of the output is a document.
         if options.json {
             return print(&Head {
                 schema: Head::SCHEMA,
@@ -62,6 +65,7 @@ impl<'a> Show<'a> {
         let load = machine
             .load
             .map_or_else(|| "unknown".to_owned(), json_number);
+        // Said in the text too: figures of a debug build look like any others.
         let built = match cfg!(debug_assertions) {
             true => ", a debug build: figures mean nothing",
             false => "",
@@ -98,6 +102,7 @@ impl<'a> Show<'a> {
     }
 
     /// A sign of life.
+    /// On the standard error stream, so that documents stay whole.
     pub(crate) fn progress(&self, done: u16, all: u16) {
         let load = machine::load().map_or_else(String::new, |load| format!(", load {load}"));
         eprintln!("round {done} of {all}{load}");
@@ -116,6 +121,7 @@ impl<'a> Show<'a> {
 
     /// Whether it was as it should be.
     pub(crate) fn verdict(&self, measured: &Measured, counters: &str) -> Outcome {
+        // Over medians of cells: the worst cell is what the goal is about.
         let cells = &measured.cells;
         let slowest = cells
             .iter()
@@ -137,6 +143,7 @@ impl<'a> Show<'a> {
                 .map(|cell| cell.differences[who.index()].headers)
                 .sum::<u64>()
         };
+        // The first cell that has one: one example is enough to look into it.
         let first = |who: Who| {
             let mut cells = cells.iter();
             cells.find_map(|cell| cell.differences[who.index()].first.clone())
@@ -198,6 +205,7 @@ fn table(cell: &Cell) -> String {
         "of it kernel",
         "ibsim CPU, us"
     );
+    // Microseconds for people; documents have nanoseconds.
     for who in Who::BOTH {
         let samples = &cell.samples[who.index()];
         let us =
@@ -225,6 +233,7 @@ fn table(cell: &Cell) -> String {
         "",
         ratio(|it| it.ibsim),
     );
+    // Only where there were some: a row of zeros would hide them.
     for who in Who::BOTH {
         let lost: u64 = cell.samples[who.index()].iter().map(|it| it.timeouts).sum();
         if lost > 0 {
@@ -242,6 +251,7 @@ fn heading(cell: &Cell) -> String {
 }
 
 /// Shape: large figures have no fractions.
+/// A median with the least and the most, as in the module's text.
 fn spread(spread: Spread, digits: usize) -> String {
     let Spread {
         median,
@@ -263,6 +273,7 @@ fn json_number(number: f64) -> String {
     serde_json::to_string(&number).unwrap_or_default()
 }
 
+/// Errors: standard output.
 fn print(line: &impl Serialize) -> Outcome {
     let line = serde_json::to_string(line).map_err(Failure::of("a line of JSON"))?;
     say(&format!("{line}\n"))

@@ -22,6 +22,7 @@ use crate::options::Options;
 use crate::process::{Process, Programs, signal};
 
 /// Who answers.
+/// Also the order in arrays of two: OpenSM first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Who {
     OpenSm,
@@ -58,6 +59,8 @@ impl Who {
 /// Both.
 ///
 /// Alive for the whole run; dropping it ends every process.
+///
+/// Its order of fields is its order of ending, as of [`Side`].
 pub(crate) struct Pair {
     sides: [Side; 2],
 }
@@ -85,6 +88,7 @@ impl Pair {
     /// The client's LID, which the simulator makes that of its requests. Errors: the two fabrics
     /// differ.
     pub(crate) fn client_lid(&self) -> Outcome<u16> {
+        // `Lid::raw` of none is 0, which no client has.
         let [one, other] = &self.sides;
         match one.client.lids() == other.client.lids() {
             true => Ok(Lid::raw(one.client.lids().0)),
@@ -102,6 +106,7 @@ impl Pair {
     /// What sapphired's worker counted since it started. Errors: it does not say.
     pub(crate) fn counters(&mut self, interrupted: &AtomicBool) -> Outcome<String> {
         let [_, side] = &mut self.sides;
+        // Stopped it would not answer a signal.
         side.resume()?;
         let counters = side.counters(interrupted)?;
         side.pause()?;
@@ -148,6 +153,7 @@ impl Side {
         programs: &Programs,
         interrupted: &AtomicBool,
     ) -> Outcome<Self> {
+        // Both are up for the whole run, so their files are apart for as long.
         // OpenSM and sapphired write files of the same names: a directory for each side.
         let scratch = tempfile::Builder::new()
             .prefix("versus-opensm-")
@@ -161,6 +167,7 @@ impl Side {
             interrupted,
             directory,
             files: &files,
+            // In an abstract namespace of the machine: another run beside this one has another process id.
             base: format!("versus-{}-{}", std::process::id(), who.key()),
         };
         let ibsim = bed.ibsim()?;
@@ -168,6 +175,7 @@ impl Side {
             Who::OpenSm => None,
             Who::Sapphired => Some(bed.sapphired(options)?),
         };
+        // After sapphired: whoever attaches first gets the requests.
         let mut opensm = bed.opensm()?;
         settle(&mut opensm, interrupted)?;
         if let Some(sapphired) = &mut sapphired {
@@ -218,6 +226,7 @@ impl Side {
         duration: Duration,
         judge: &mut dyn FnMut(usize, &[u8]) -> Option<String>,
     ) -> Outcome<Taken> {
+        // In the order of [`Taken`]'s fields.
         let ids = [self.sa(), self.ibsim.id(), std::process::id()];
         // Late replies of the load before would count as late in this one.
         self.client.drain()?;
@@ -240,6 +249,7 @@ impl Side {
         };
         // The daemon prints its counters on that signal, so that no port of it need be opened.
         signal("USR1", &[sapphired.id()])?;
+        // The last line of that kind: there may be some from before.
         let mut found = None;
         sapphired.wait_for("sapphired's counters", LONG, interrupted, |it| {
             let printed = it.printed();
@@ -256,6 +266,7 @@ impl Side {
         let ids = [self.sa(), self.ibsim.id(), std::process::id()];
         let start = Instant::now();
         let [before, ..] = times(ids)?;
+        // A measurement of time itself: nothing can be waited for here.
         std::thread::sleep(IDLE);
         let [after, ..] = times(ids)?;
         let taken = Duration::from_nanos((after - before).total);
@@ -280,6 +291,7 @@ fn settle(opensm: &mut Process, interrupted: &AtomicBool) -> Outcome {
             return false;
         };
         if since.elapsed() < IDLE {
+            // Too short a span: one tick more or less would decide.
             return false;
         }
         last = Some((Instant::now(), now));
@@ -298,7 +310,9 @@ fn times(ids: [u32; 3]) -> Outcome<[Cpu; 3]> {
     }
 }
 
+/// Long enough for 2 % of a core to be a whole tick.
 const IDLE: Duration = Duration::from_millis(500);
 /// Of a core: less is idle.
 const IDLE_SHARE: f64 = 0.02;
+/// OpenSM writes its files and looks around for a while after it has brought the subnet up.
 const SETTLING: Duration = Duration::from_secs(120);

@@ -79,6 +79,7 @@ pub(crate) fn measure(
         qos: Some(false),
         ..Wants::default()
     };
+    // Timed for the healthy fabric: it is the reading that a daemon makes at its start.
     let records = |served: &Arc<Compiled>| -> Result<(Records, f64, Asked), Failure> {
         let (mut sa, begun) = (in_memory(served), Instant::now());
         let records = read(&mut sa, &wants)?.records().clone();
@@ -89,6 +90,7 @@ pub(crate) fn measure(
     let (after, ..) = records(failed)?;
     let sm = Lid::raw(in_memory(healthy).lid());
     let (mut all, mut line) = (Vec::new(), None);
+    // A round each from nothing, as what was heard once cannot be unheard.
     for _ in 0..rounds {
         let mut round = Round::new(inputs, healthy, &before, sm)?;
         let (sweep, blocks) = round.words(&before, &after, sm);
@@ -116,6 +118,7 @@ pub(crate) fn measure(
         prepared: all.last().map_or(0, |took| took.prepared.len()),
         least_prepared_ms: least(all.iter().flat_map(|took| took.prepared.iter().copied())),
         waited_ms: middle(|took| took.waited),
+        // What is left of the wall time: records are put together between hearing and compiling.
         records_ms: middle(|took| took.wall - took.waited - milliseconds(took.steps.total())),
         read_ms: of(|steps| steps.read),
         route_ms: of(|steps| steps.route),

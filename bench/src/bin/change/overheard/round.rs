@@ -27,6 +27,8 @@ use crate::Failure;
 use crate::figures::milliseconds;
 
 /// How the words of an SM come.
+///
+/// Both are options of the program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Replay {
     /// Words a second; none: as fast as they are taken.
@@ -54,6 +56,8 @@ pub(super) struct Took {
 }
 
 /// When the last word was heard, and the CPU time that all threads had used by then.
+///
+/// Both are taken together, so that a wall time and a CPU time are of the same span.
 #[derive(Clone, Copy)]
 struct Point {
     at: Instant,
@@ -61,6 +65,7 @@ struct Point {
 }
 
 impl Point {
+    /// CPU time is of the whole process: the thread of the words is in it.
     fn now() -> Self {
         Self {
             at: Instant::now(),
@@ -70,12 +75,16 @@ impl Point {
 }
 
 /// One change: what the daemon has before it.
+/// No fabric file: all that is known was heard or asked.
 pub(super) struct Round {
     inputs: Inputs,
     source: SaReader,
+    /// Shared with the thread that lets words be heard.
     written: Arc<Mutex<Written>>,
     asked: Arc<Mutex<Asked>>,
+    /// What the next compilation goes on from; a preparation replaces it.
     before: Compiled,
+    /// Numbers its words like an SM that goes on sweeping.
     sweep: Sweep,
     /// State of what was heard that was looked at last.
     seen: Option<u64>,
@@ -83,6 +92,7 @@ pub(super) struct Round {
 }
 
 impl Round {
+    /// Errors: what was heard is not what the SA told; it does not compile.
     pub(super) fn new(
         inputs: &Inputs,
         healthy: &Arc<Compiled>,
@@ -96,6 +106,7 @@ impl Round {
         hear(&written, &words, None);
         let mut source = SaReader::new(Box::new(sa), 0, OnDifference::Warn);
         let inputs = Inputs {
+            // An empty path: whoever would read a file here fails at once.
             fabric: "".into(),
             engine: None,
             qos: Some(false),
@@ -109,6 +120,7 @@ impl Round {
         if again.is_some() {
             return Err("what was heard is not what was read".into());
         }
+        // Asked so much for the first reading; from here on any question is a defect of what is measured.
         *lock(&asked) = Asked::default();
         Ok(Self {
             inputs,
@@ -134,6 +146,7 @@ impl Round {
             nodes: after.nodes.clone(),
             ..Records::default()
         };
+        // Only blocks that differ are written by an SM, so only those have words.
         for (lid, table) in &after.lfts {
             let old = before.lfts.get(lid);
             let is_new =
@@ -176,6 +189,7 @@ impl Round {
 
     /// The moment is that before the last frame.
     fn hear_at_once(&self, sweep: &[Word], blocks: &[Word]) -> Point {
+        // The last frame may be short or the only one; `saturating_sub` covers both.
         let (most, frame) = blocks.split_at(blocks.len().saturating_sub(FRAME));
         hear(&self.written, sweep, None);
         hear(&self.written, most, None);
@@ -194,8 +208,10 @@ impl Round {
     ) -> Result<(Point, Vec<f64>), Failure> {
         let (written, writes) = (Arc::clone(&self.written), AtomicBool::new(false));
         thread::scope(|scope| {
+            // A thread of its own, as the SM beside a daemon is: its words come while a state is compiled.
             let sm = scope.spawn(|| {
                 hear(&written, sweep, Some(pace));
+                // Relaxed: it only starts preparing, which looks at what was heard under the lock.
                 writes.store(true, Ordering::Relaxed);
                 hear(&written, blocks, Some(pace));
                 Point::now()
@@ -207,6 +223,7 @@ impl Round {
                     true => self.prepare()?,
                     false => None,
                 };
+                // Nothing new: asking the lock without a pause would slow the thread that is to be measured.
                 match took {
                     Some(took) => prepared.push(took),
                     None => thread::sleep(LOOK),
@@ -221,6 +238,7 @@ impl Round {
     /// was heard, or a sweep is under way that has said too little.
     fn prepare(&mut self) -> Result<Option<f64>, Failure> {
         let version = lock(&self.written).version();
+        // Before compiling: words that come meanwhile count for the next preparation.
         if self.seen.replace(version) == Some(version) {
             return Ok(None);
         }
@@ -236,6 +254,7 @@ impl Round {
     /// What was heard, compiled from what was made ready before, and into service.
     fn publish(&mut self) -> Result<Timings, Failure> {
         let compiled = match self.compile() {
+            // Nothing more comes, so what cannot be compiled now never will be.
             Ok(compiled) => compiled,
             Err(Failed::NotYet) => return Err("no change was heard".into()),
             Err(Failed::Other(problem)) => return Err(problem),
@@ -245,6 +264,7 @@ impl Round {
     }
 
     fn compile(&mut self) -> Result<Compiled, Failed> {
+        // Going on from the state before is what is measured; from nothing the figures would be those of a start.
         let before = Some(&self.before.parts);
         let (inputs, source) = (&self.inputs, &mut self.source);
         match compile_from_sa(inputs, source, When::Changed, Stamp::default(), before) {
@@ -253,11 +273,13 @@ impl Round {
                 publishable.map_err(|problem| Failed::Other(problem.into()))?;
                 Ok(compared.compiled)
             }
+            // A fabric that is not whole yet is expected while a sweep is under way, and no failure.
             Ok(None) | Err(SourceError::SaFabric(_)) => Err(Failed::NotYet),
             Err(problem) => Err(Failed::Other(problem.into())),
         }
     }
 
+    /// Questions to the SA since the round began; each is one too many.
     pub(super) fn questions(&self) -> u64 {
         lock(&self.asked).questions
     }
@@ -282,9 +304,11 @@ fn hear(written: &Mutex<Written>, words: &[Word], pace: Option<u32>) {
     let mut due = 0.0;
     for frame in words.chunks(FRAME) {
         if let Some(pace) = pace {
+            // Due times and not pauses: a frame that was late does not make the next ones late too.
             due += frame.len() as f64 / f64::from(pace);
             thread::sleep(Duration::from_secs_f64(due).saturating_sub(begun.elapsed()));
         }
+        // Locked for one frame: whoever compiles may take the lock between two.
         lock(written).hear(frame, 0);
     }
 }

@@ -11,6 +11,8 @@ use sa_wire::Lid;
 use sa_wire::umad::{MAD_SIZE, Slot};
 
 /// The SA of a fabric in memory, which is overheard.
+///
+/// It answers from the healthy fabric only: whoever asks after the change gets the old one, and shows by it that it asked.
 pub(super) struct InMemory {
     served: Arc<Compiled>,
     pub(super) written: Arc<Mutex<Written>>,
@@ -30,6 +32,7 @@ impl Ask for InMemory {
         let begun = Instant::now();
         let mut slot = Slot::EMPTY;
         slot.mad = *request;
+        // As from a client at the SA's own port.
         slot.header.lid = Lid::raw(self.lid()).into();
         let (parts, snapshot) = (&self.served.parts, &self.served.snapshot);
         let reply = dispatch::respond_with(snapshot, Some(parts), &slot);
@@ -55,6 +58,7 @@ impl Ask for InMemory {
     }
 }
 
+/// Nothing heard and nothing asked yet.
 pub(super) fn in_memory(served: &Arc<Compiled>) -> InMemory {
     InMemory {
         served: Arc::clone(served),

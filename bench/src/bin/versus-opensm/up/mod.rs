@@ -26,12 +26,15 @@ use crate::process::Programs;
 use crate::side::Who;
 
 /// All subnets, one after the other. Errors: one does not come up; an interrupt.
+///
+/// A line for each start, as it ends: a run of an hour that is interrupted has said what it knew.
 pub(crate) fn run(names: &[String], options: &Options, interrupted: &AtomicBool) -> Outcome {
     let programs = Programs::find()?;
     let machine = Machine::here();
     for name in names {
         let subnet = Subnet::named(name)?;
         for round in 0..options.rounds {
+            // Who goes first alternates, as in `rounds`: a machine that warms up shall favour nobody.
             let mut both = Who::BOTH;
             both.rotate_left(usize::from(round % 2));
             for who in both {
@@ -44,6 +47,8 @@ pub(crate) fn run(names: &[String], options: &Options, interrupted: &AtomicBool)
 }
 
 /// One start of one Subnet Manager.
+///
+/// A document of its own, complete: each names its machine.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
     schema: &'static str,
@@ -84,6 +89,7 @@ impl<'a> Line<'a> {
     }
 }
 
+/// As a sentence for people or a line of JSON.
 fn tell(line: &Line<'_>, json: bool) -> Outcome {
     let text = if json {
         serde_json::to_string(line).map_err(Failure::of("JSON"))?

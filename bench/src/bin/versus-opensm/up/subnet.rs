@@ -21,6 +21,7 @@ pub(super) struct Subnet {
 impl Subnet {
     /// By name: `torus:8x8x8x1` (the last number: hosts on each switch), or a shape as `fat-tree:16`. Errors: another name.
     pub(super) fn named(name: &str) -> Outcome<Self> {
+        // Parsed here too: the first host and the room that ibsim needs are not in the text of the cables.
         let wrong = |why: &dyn fmt::Display| Failure::Usage(format!("--up {name}: {why}"));
         let shape = Shape::named(name).map_err(|error| wrong(&error))?;
         let fabric = net::parse(shape.net.as_bytes()).map_err(|error| wrong(&error))?;
@@ -43,6 +44,7 @@ impl Subnet {
 
     /// No sweep after the first one; the rest is as OpenSM has it.
     fn opensm_conf(&self) -> String {
+        // force_log_flush: the program waits for a line of that log.
         let torus = match &self.shape.torus_conf {
             Some(_) => "torus_config torus-2QoS.conf\nqos TRUE\n",
             None => "",
@@ -57,6 +59,7 @@ impl Subnet {
         )
     }
 
+    /// sapphired as the Subnet Manager: the same engine, and what its OpenSM reads besides.
     fn config(&self) -> String {
         let torus = match &self.shape.torus_conf {
             Some(_) => "torus_conf = \"torus-2QoS.conf\"\n",
@@ -73,6 +76,7 @@ impl Subnet {
     }
 
     /// Options of ibsim that make room for it.
+    // Every node's ports and one more, as `crate::fabric` counts them.
     pub(super) fn room(&self) -> [String; 6] {
         let nodes = self.fabric.nodes();
         let switches = nodes.iter().filter(|node| node.kind == NodeType::Switch);

@@ -49,6 +49,7 @@ pub(super) fn bring_up(
         directory,
         interrupted,
     )?;
+    // Found before the SM starts, as the console is one of its options.
     let console = free_port()?;
     let mut command = match who {
         Who::OpenSm => opensm(programs, directory, console),
@@ -58,6 +59,7 @@ pub(super) fn bring_up(
         .current_dir(directory)
         .env("IBSIM_SOCKNAME", &base)
         .env("SIM_HOST", subnet.sm_node());
+    // After its start the simulator has used time for itself: that is not the SM's.
     let before = cpu(&ibsim)?;
     let begun = Instant::now();
     let mut sm = Process::spawn(who.key(), &mut command, directory)?;
@@ -66,6 +68,7 @@ pub(super) fn bring_up(
         Who::Sapphired => "sapphired.out",
     });
     sm.wait_for("SUBNET UP", LONGEST, interrupted, |_| is_up(&log))?;
+    // Read at once: what is asked of the console afterwards takes CPU time too.
     let (up, own, ibsim) = (begun.elapsed(), cpu(&sm)?, cpu(&ibsim)? - before);
     let smps = match who {
         Who::OpenSm => told_by_console(console)?,
@@ -79,6 +82,7 @@ pub(super) fn bring_up(
     })
 }
 
+/// With its console on a port of the loopback interface, which says how many SMPs it has sent.
 fn opensm(programs: &Programs, directory: &Path, console: u16) -> Command {
     let mut command = Command::new(&programs.opensm);
     command
@@ -90,6 +94,7 @@ fn opensm(programs: &Programs, directory: &Path, console: u16) -> Command {
     command
 }
 
+/// RUST_LOG of the caller would change what is printed, and that is what is waited for.
 fn sapphired(options: &Options, directory: &Path) -> Outcome<Command> {
     let mut command = Command::new(options.sapphired()?);
     command
@@ -99,16 +104,20 @@ fn sapphired(options: &Options, directory: &Path) -> Outcome<Command> {
     Ok(command)
 }
 
+/// Both say it in the same two words.
 fn is_up(log: &Path) -> bool {
     fs::read_to_string(log).is_ok_and(|text| text.contains("SUBNET UP"))
 }
 
+/// Errors: it has ended.
 fn cpu(process: &Process) -> Outcome<Cpu> {
     let gone = || Failure::Failed("no CPU time in /proc of a process that runs".to_owned());
     Cpu::of(process.id()).ok_or_else(gone)
 }
 
 /// A port of the loopback interface that was free a moment ago.
+///
+/// Somebody may take it in between; then OpenSM has no console, and the run ends with that.
 fn free_port() -> Outcome<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let address = listener.and_then(|listener| listener.local_addr());
@@ -121,6 +130,7 @@ fn free_port() -> Outcome<u16> {
 fn told_by_console(port: u16) -> Outcome<u64> {
     let failed = || Failure::of("OpenSM's console");
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map_err(failed())?;
+    // A console that says nothing must not hold the run.
     stream.set_read_timeout(Some(LONG)).map_err(failed())?;
     stream.write_all(b"status\n").map_err(failed())?;
     for line in BufReader::new(stream).lines() {
