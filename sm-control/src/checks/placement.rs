@@ -11,6 +11,8 @@
 //!  port 0 -> 4: free, its sibling 6 too
 //!  port 1 -> 5: free, its sibling 7 too; 6 would share a core with port 0
 //! ```
+//!
+//! It decides and pins nothing: whoever starts a worker asks for its core.
 #![cfg_attr(
     not(feature = "daemon"),
     allow(
@@ -79,6 +81,8 @@ pub enum PlacementError {
 
 /// Hands out cores, in the order of the ports. The same machine and configuration give the same
 /// cores at each start.
+///
+/// A port without a core in the configuration gets one as its worker starts, so the order of starts is part of the plan.
 pub(crate) struct Placement<'a> {
     workers: &'a WorkersSection,
     machine: Machine,
@@ -88,6 +92,8 @@ pub(crate) struct Placement<'a> {
 }
 
 /// What there is to place workers on. A value, so that tests bring machines that nobody has.
+///
+/// Read once at the start: a machine whose cores come and go is asked again by a restart only.
 #[derive(Debug, Clone)]
 struct Machine {
     topology: Topology,
@@ -117,6 +123,7 @@ impl<'a> Placement<'a> {
 
     /// For a machine that is given.
     fn on(machine: Machine, workers: &'a WorkersSection, ports: usize) -> Self {
+        // Of cores that are named, only those of ports that there are: the others are free for choice.
         let taken = workers.cores.iter().copied().take(ports).collect();
         Self {
             workers,
@@ -139,16 +146,19 @@ impl<'a> Placement<'a> {
     /// The core of a port, by its number and, where it has one, the name of its device. None: any.
     /// A core that is handed out stays taken.
     pub(crate) fn core(&mut self, number: usize, device: Option<&str>) -> Option<usize> {
+        // Named: taken as it is, also where it is not ours. That was complained of before.
         if let Some(core) = self.workers.cores.get(number) {
             return Some(*core);
         }
         let near = match self.workers.numa {
             Numa::Off => return None,
             Numa::Node(node) => Some(node),
+            // No device, no node to be near: then any core does.
             Numa::Local => self.machine.topology.node_of_device(device?),
         };
         let core = self.free(near);
         match core {
+            // Kept: two ports of one node must not get the same core.
             Some(core) => self.taken.push(core),
             None => warn!(
                 port = number,
@@ -166,6 +176,7 @@ impl<'a> Placement<'a> {
         let near = |core: &usize| node.is_none_or(|node| topology.cores_of(node).contains(core));
         let is_taken = |core: &usize| self.taken.contains(core);
         let cores = self.machine.ours.iter().copied();
+        // Only ours: a core of another cpuset would be refused when the worker is pinned.
         let free = cores.filter(|core| near(core) && !is_taken(core));
         free.min_by_key(|core| {
             let beside = topology.siblings(*core).iter().any(is_taken);
@@ -175,10 +186,13 @@ impl<'a> Placement<'a> {
     }
 
     /// The first thing that this machine cannot do.
+    ///
+    /// Cores before nodes, as they stand in the section.
     fn refusal(&self) -> Option<PlacementError> {
         let Machine { topology, ours } = &self.machine;
         for core in &self.workers.cores {
             let core = *core;
+            // Ours are online, so this is the whole question.
             if ours.contains(&core) {
                 continue;
             }
@@ -219,10 +233,12 @@ impl<'a> Placement<'a> {
         if cores.len() > ports.len() {
             all.push(format!(
                 "[workers] cores names {} cores for {} ports; the last ones are not used",
+                // No error: a configuration may be shared by machines with fewer ports.
                 cores.len(),
                 ports.len()
             ));
         }
+        // Only cores that are named: chosen ones are near and apart by themselves.
         let placed: Vec<(usize, usize)> = (0..ports.len()).zip(cores.iter().copied()).collect();
         for (place, (port, core)) in placed.iter().enumerate() {
             // Each pair once.
@@ -239,6 +255,7 @@ impl<'a> Placement<'a> {
                     ));
                 }
             }
+            // None for a ring, and where sysfs tells no node.
             let device = ports.get(*port).and_then(PortSection::device);
             let near = device.and_then(|device| topology.node_of_device(device));
             if let (Some(near), Some(node)) = (near, topology.node_of(*core))
@@ -263,6 +280,7 @@ fn ranges(numbers: &[usize]) -> String {
         let run = (*first..).zip(rest).take_while(|(a, b)| a == *b).count();
         let last = first + run - 1;
         let comma = if text.is_empty() { "" } else { "," };
+        // Writing to a `String` cannot fail.
         let _ = match run {
             1 => write!(text, "{comma}{first}"),
             _ => write!(text, "{comma}{first}-{last}"),

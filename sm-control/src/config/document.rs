@@ -25,6 +25,8 @@ use super::{Config, ConfigProblem, Problem};
 
 /// What is wrong at a byte of the text. Made where the text is not at hand; [`Document::problem`]
 /// makes line and column of it.
+///
+/// Shape: a byte of the text, not of a line: lines are counted once, for the one problem that is told.
 #[derive(Debug)]
 pub(super) struct At {
     byte: usize,
@@ -45,16 +47,23 @@ impl At {
 }
 
 /// A text that is TOML, with the place of each key and value.
+///
+/// Borrows the text: it lives for the reading of one configuration.
 pub(super) struct Document<'t> {
     text: &'t str,
     /// As parsed, each key with its place.
+    /// Its own span is the whole text.
     tables: Spanned<DeTable<'t>>,
 }
 
 /// Names of the tables around a key, and the key; of tables of one name their number.
+///
+/// Shape: from the outermost table to the key; the number tells tables of one name (`[[port]]`) apart.
 type Path = Vec<(String, usize)>;
 
 /// What an error becomes when a key is taken away.
+///
+/// How much a key is to blame: least of all the first.
 enum Without {
     /// It stays, or says nothing about this key.
     Same,
@@ -65,6 +74,8 @@ enum Without {
 }
 
 /// A key, and where it and its value stand. Sections are leaves too.
+///
+/// Places are in bytes of the text.
 struct Leaf {
     path: Path,
     key: Range<usize>,
@@ -78,6 +89,7 @@ impl<'t> Document<'t> {
     pub(super) fn parse(text: &'t str) -> Result<Self, ConfigProblem> {
         match DeTable::parse(text) {
             Ok(tables) => Ok(Self { text, tables }),
+            // The parser's message may end with a line break, which a line of the log must not have.
             Err(error) => {
                 let byte = error.span().map_or(0, |span| span.start);
                 Err(placed(text, At::said(byte, error.message().trim_end())))
@@ -104,6 +116,7 @@ impl<'t> Document<'t> {
 
     /// The tables of that name, as in `local_service.cache`; one or, of `[[..]]`, any number. Empty
     /// where it is not written.
+    /// A table in the middle of a name may be there several times; all of them are gone into.
     pub(super) fn sections(&self, name: &str) -> Vec<&DeTable<'t>> {
         let mut tables = vec![self.tables.get_ref()];
         for part in name.split('.') {
@@ -114,12 +127,15 @@ impl<'t> Document<'t> {
     }
 
     /// The configuration. Errors: with the place of the key that is to blame.
+    ///
+    /// Cost: as often as there are keys, but only for a text that is wrong.
     pub(super) fn read(&self) -> Result<Config, At> {
         read(self.tables.clone()).map_err(|(span, problem)| {
             let whole = span.unwrap_or_else(|| 0..self.end());
             let is_here =
                 |leaf: &Leaf| leaf.key == whole || (!leaf.is_section && leaf.value == whole);
             let byte = match self.leaves().iter().any(is_here) {
+                // A place that is a key's own is right already.
                 true => whole.start,
                 false => self.blame(&problem, whole.start).unwrap_or(whole.start),
             };
@@ -130,6 +146,8 @@ impl<'t> Document<'t> {
     /// Serde forgets where keys stand when a whole section decides what they mean. The one to blame
     /// is the one without which there is no such error: of the section that begins at `header`, or
     /// of another. None where something is missing: then the section is the place.
+    ///
+    /// Three guesses are kept apart, and the best one wins: the key whose absence mends it nearby, then elsewhere, then a section.
     fn blame(&self, problem: &str, header: usize) -> Option<usize> {
         if problem.starts_with("missing field") {
             return None;
@@ -174,6 +192,8 @@ impl<'t> Document<'t> {
     }
 
     /// Where the headers of sections begin.
+    ///
+    /// Shape: bytes, of all `[x]` and `[[x]]`.
     fn headers(&self) -> Vec<usize> {
         let mut all = Vec::new();
         gather_headers(self.tables.get_ref(), &mut all);
@@ -219,6 +239,8 @@ fn gather_headers(table: &DeTable<'_>, all: &mut Vec<usize>) {
 }
 
 /// Every key below a table.
+///
+/// Inner ones first: a section is blamed only where none of its keys is.
 fn gather(table: &DeTable<'_>, above: &Path, all: &mut Vec<Leaf>) {
     for (key, value) in table {
         let path =
@@ -237,6 +259,8 @@ fn gather(table: &DeTable<'_>, above: &Path, all: &mut Vec<Leaf>) {
 }
 
 /// The tables but for one key: a copy is changed, the document stays.
+///
+/// A path that leads nowhere changes nothing.
 fn without<'t>(mut tables: Spanned<DeTable<'t>>, path: &Path) -> Spanned<DeTable<'t>> {
     let Some(((key, _), above)) = path.split_last() else {
         return tables;
@@ -260,6 +284,8 @@ fn without<'t>(mut tables: Spanned<DeTable<'t>>, path: &Path) -> Spanned<DeTable
 }
 
 /// What serde says: where, if it knows, and what.
+///
+/// Without a place serde means the whole document.
 type Failed = (Option<Range<usize>>, String);
 
 /// The configuration, or serde's words.
@@ -269,6 +295,7 @@ fn read(tables: Spanned<DeTable<'_>>) -> Result<Config, Failed> {
 }
 
 /// With the line and column of its byte.
+/// Lines and columns from 1 on.
 fn placed(text: &str, at: At) -> ConfigProblem {
     ConfigProblem {
         at: Position::in_text(text, at.byte),

@@ -18,6 +18,9 @@
 use serde::Deserialize;
 
 /// `[health]`
+///
+/// A key that is not known is refused, as everywhere: a misspelt one would be without effect.
+// `default`: a section that sets one key keeps the defaults of the others.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HealthSection {
@@ -30,6 +33,8 @@ pub struct HealthSection {
 }
 
 /// When counters are cleared.
+///
+/// A Set of PortCounters is seen by every tool that reads the port, so it is the operator's to allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClearRule {

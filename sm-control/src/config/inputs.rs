@@ -18,6 +18,7 @@ use sa_wire::Lmc;
 
 use super::{Config, Source};
 
+// One value each, and nothing read: a configuration can be judged on a machine that has none of its files.
 impl Config {
     /// What a compilation reads, but for the fabric of a running SA. Nothing is opened here.
     pub fn inputs(&self) -> Inputs {
@@ -25,6 +26,7 @@ impl Config {
         Inputs {
             intake: Intake::new(self.limits),
             fabric: fabric.path.clone(),
+            // Filled where a fabric is told by something that runs: an SA, or a sweep.
             from_sa: None,
             swept: None,
             heard_sls: None,
@@ -46,8 +48,10 @@ impl Config {
             prefix_routes: fabric.prefix_routes.clone(),
             aliases: fabric.aliases.clone(),
             qos: fabric.qos,
+            // Of the tool alone: here a configuration says whether QoS is on.
             is_q_given: false,
             engine: routing.engine,
+            // Of simulations alone.
             mtu: None,
             vl_cap: None,
             failed: Vec::new(),
@@ -58,6 +62,8 @@ impl Config {
     }
 
     /// The files that a load reads.
+    ///
+    /// Shape: as configured, without order; a name may be there twice.
     pub(crate) fn input_files(&self) -> Vec<PathBuf> {
         let policy = [&self.policy.file, &self.policy.ulp_names];
         let policy = policy.into_iter().flatten().cloned();
@@ -87,6 +93,8 @@ impl Config {
 }
 
 /// The fabric file, or the files of a directory of dumps, each also as `.xz`.
+///
+/// A path that is no directory now is taken for a file: one that comes later is seen by the next reading.
 fn dumps(path: &Path) -> Vec<PathBuf> {
     if !path.is_dir() {
         return vec![path.to_owned()];
@@ -99,6 +107,8 @@ fn dumps(path: &Path) -> Vec<PathBuf> {
 }
 
 /// What is read of a directory of dumps. As in `sa_fabric`, which reads them.
+///
+/// What is read by name and not by a pattern, so that a new file of OpenSM's does not cause reloads.
 const DUMPS: [&str; 4] = [
     "opensm-subnet.lst",
     "net",

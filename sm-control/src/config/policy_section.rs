@@ -12,6 +12,8 @@
 //! ```
 //!
 //! Behind each `#` what holds without the key.
+//!
+//! What may not be decided here: whether the policy is right. It is read when the fabric is there that its groups need.
 
 use core::fmt;
 use core::str::FromStr;
@@ -32,6 +34,7 @@ pub struct PolicySection {
     #[serde(default, deserialize_with = "word")]
     pub dialect: Option<Dialect>,
     /// What a broken policy file means.
+    /// The default keeps what is in service.
     #[serde(default)]
     pub on_error: OnPolicyError,
     /// Look every second whether the policy file changed, and reload when it did.
@@ -56,11 +59,14 @@ pub struct PolicySection {
     #[serde(default)]
     pub partitions_as_groups: bool,
     /// Names that services may be called by, besides the built-in ones.
+    /// For `sapphire explain` and for rules that name them.
     pub ulp_names: Option<PathBuf>,
 }
 
 impl PolicySection {
     /// How the file is read.
+    ///
+    /// None for what the file's dialect decides.
     pub fn reading(&self) -> ParseOptions {
         ParseOptions {
             endpoint_mask_required: self.endpoint_mask_required,
@@ -74,6 +80,8 @@ impl PolicySection {
 }
 
 /// One of the words that the policy crate knows.
+///
+/// Errors: the word's own, which lists the words that there are.
 fn word<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
 where
     T: FromStr<Err: fmt::Display>,

@@ -35,6 +35,8 @@ use super::{IoUring, Mode};
 
 /// `[[port]]`: where requests come from. Its place in the file is the port's number in logs,
 /// metrics and `cores`.
+///
+/// A new transport is a variant here, and what it is called and needs is asked of this type by all who need to know.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "transport", rename_all = "lowercase", deny_unknown_fields)]
 pub enum PortSection {
@@ -107,6 +109,8 @@ impl PortSection {
     }
 
     /// Where requests come in, in an operator's words: a node, a device and its port, or a path.
+    ///
+    /// For the log: two ports of one machine have different places.
     pub fn place(&self) -> String {
         match self {
             Self::Ibsim { node, .. } => node.clone(),
@@ -119,6 +123,8 @@ impl PortSection {
     }
 
     /// What asks another SA through the same port; none where only clients of this node are.
+    ///
+    /// The SA may be asked by the port that it is served on: another client of the same device.
     pub fn way_to_fabric(&self) -> Option<SaTransport> {
         match self {
             Self::Umad { device, port, .. } => Some(SaTransport::Umad {
@@ -161,10 +167,12 @@ impl PortSection {
     }
 }
 
+/// The first port: most adapters that are used for management have one.
 const fn one() -> u8 {
     1
 }
 
+/// Without it the simulator gives its requests to somebody else.
 const fn yes() -> bool {
     true
 }
@@ -179,6 +187,7 @@ const fn ring_clients() -> u16 {
     64
 }
 
+/// Units: MiB.
 const fn ring_late() -> u16 {
     32
 }

@@ -9,6 +9,8 @@
 //!  sapphired.toml:9:9: invalid value: integer `1`, expected 2 to 65536 slots
 //!  sapphired.toml:14:1: no [[port]] section: say where requests come from
 //! ```
+//!
+//! Nothing is judged here; these are the words.
 
 use std::path::PathBuf;
 
@@ -21,6 +23,8 @@ use super::{
 };
 
 /// A configuration that cannot be used.
+///
+/// Ends a start; a reload keeps the configuration that is in force.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -38,6 +42,8 @@ pub enum ConfigError {
 }
 
 /// What is wrong in the text of a configuration.
+///
+/// Shape: prints as `LINE:COLUMN: what`, to stand behind the name of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}:{}: {problem}", at.line, at.column)]
 pub struct ConfigProblem {
@@ -48,6 +54,8 @@ pub struct ConfigProblem {
 }
 
 /// What can be wrong with the text of a configuration.
+///
+/// New ones may come: programs are to go by the place, people by the words.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -79,6 +87,8 @@ pub enum Problem {
 
 impl ConfigError {
     /// The file, and the place in it where there is one.
+    ///
+    /// For a program that opens an editor.
     pub fn location(&self) -> Location {
         match self {
             Self::Read(problem) => Location::file(problem.path()),

@@ -8,6 +8,8 @@
 //!
 //! The table is also what the manual's ranges are checked against. A number that is in range may
 //! still be refused, where it contradicts another key.
+//!
+//! A key of the configuration that takes a number gets its line here; a test of the manual finds those that lack one.
 
 use core::ops::RangeInclusive;
 
@@ -17,6 +19,8 @@ use toml::de::{DeTable, DeValue};
 use super::document::{At, Document};
 
 /// A key that takes a number, and which. [`RANGES`] has all of them.
+///
+/// Wide enough for every number that TOML has: what is outside can still be told as it is written.
 #[derive(Debug, Clone)]
 pub struct Range {
     /// Of its section, as in `local_service.cache`; that of `[[port]]` is `port`.
@@ -50,6 +54,7 @@ const fn range(
 /// A day. Units: ms.
 const DAY: i128 = 86_400_000;
 const MINUTE: i128 = 60_000;
+/// What the field of the key can hold at most.
 const U32: i128 = u32::MAX as i128;
 /// Up to a terabyte.
 const MIB: RangeInclusive<i128> = 1..=1_048_576;
@@ -162,6 +167,7 @@ pub const RANGES: [Range; 82] = [
     ),
 ];
 
+// Words are made here, so that errors and manual say the same.
 impl Range {
     /// As in `1 to 1024 clients`: for errors, and for the manual.
     pub fn words(&self) -> String {
@@ -178,6 +184,7 @@ impl Range {
         let expected = || self.words();
         match value {
             DeValue::Integer(number) => {
+                // Numbers in other bases too, as TOML allows 0x10.
                 let parsed = i128::from_str_radix(number.as_str(), number.radix());
                 if parsed.is_ok_and(|parsed| self.numbers.contains(&parsed)) {
                     return Ok(());
@@ -206,6 +213,8 @@ impl Range {
 }
 
 /// A value that is no number, or not one that its key takes. What is expected is as [`Range::words`] has it.
+///
+/// Words are those of serde for like problems, so that a person meets one way of saying it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NumberProblem {
@@ -244,6 +253,8 @@ pub enum NumberProblem {
 }
 
 /// Holds every number against its range. Errors: the first that is outside, with its place.
+///
+/// In the order of the table, not of the file: one problem is told at a time anyway.
 pub(super) fn check(document: &Document<'_>) -> Result<(), At> {
     RANGES.iter().try_for_each(|range| {
         let sections = document.sections(range.section);
@@ -254,10 +265,13 @@ pub(super) fn check(document: &Document<'_>) -> Result<(), At> {
 }
 
 /// Holds the values of a key in one section against its range.
+///
+/// A key that is not there has its default, which is in range.
 fn check_in(range: &Range, section: &DeTable<'_>) -> Result<(), At> {
     let Some(value) = section.get(range.key) else {
         return Ok(());
     };
+    // Of a list each number by itself, so that the place is that of the wrong one.
     let values = match value.get_ref() {
         DeValue::Array(list) => list.iter().collect(),
         _ => vec![value],

@@ -7,6 +7,8 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
 /// Whether a ring drives the file, and who hands it to the kernel.
+///
+/// Shape in TOML: a boolean, or the one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IoUring {
     /// `false`: read and write.
@@ -18,6 +20,7 @@ pub enum IoUring {
     Kernel,
 }
 
+// By hand: an untagged enum of serde's would lose the place and the words of the error.
 impl<'de> Deserialize<'de> for IoUring {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Word)
@@ -25,6 +28,8 @@ impl<'de> Deserialize<'de> for IoUring {
 }
 
 /// Takes `true`, `false` or "sqpoll".
+///
+/// Other words are refused by name, with what is expected.
 struct Word;
 
 impl Visitor<'_> for Word {

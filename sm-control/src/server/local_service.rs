@@ -12,6 +12,8 @@
 //! ```
 //!
 //! Errors here end the start: a host whose kernel is believed to be served must be.
+//!
+//! Nothing is decided about answers here: that is `sa-local`'s.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::io;
@@ -42,11 +44,14 @@ use crate::server::reload::reading::InService;
 pub(super) struct LocalService {
     /// The thread that answers.
     pub(super) service: Service,
+    /// Who tells which ports there are; it ends after the thread that asks it.
     _watch: Watch,
 }
 
 impl LocalService {
     /// Whether the kernel is still answered.
+    ///
+    /// Relaxed: the answer may be a moment old.
     pub(super) fn is_served(&self) -> bool {
         self.service.counts().is_served.load(Ordering::Relaxed)
     }
@@ -57,6 +62,8 @@ impl LocalService {
     }
 
     /// What was answered, one line.
+    ///
+    /// Of reasons only those that occurred.
     pub(super) fn log(&self) {
         let (counters, counts) = (self.service.counters(), self.service.counts());
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -100,6 +107,8 @@ pub enum LocalServiceError {
 
 /// How many descriptors the service manager passed (LISTEN_FDS). Errors: what it said cannot be
 /// read.
+///
+/// systemd passes the socket of a unit; by hand there are none, and one is opened.
 fn passed_descriptors() -> Result<usize, SocketError> {
     let passed = sd_notify::listen_fds().map_err(|source| SocketError::Os {
         what: "read what the service manager passed",
@@ -110,6 +119,8 @@ fn passed_descriptors() -> Result<usize, SocketError> {
 
 /// Starts it where the configuration has it. `reader` is of the publisher that workers read, so its
 /// answers and theirs are of one snapshot. Errors: [`LocalServiceError`].
+///
+/// None where there is no `[local_service]`.
 pub(super) fn start(
     config: &Config,
     reader: Reader,
@@ -132,6 +143,7 @@ pub(super) fn start(
         PathsFrom::Snapshot => "the snapshot in service",
         PathsFrom::Sa => "the SA and what it said before",
     };
+    // Said before the first answer, so that a log shows from when on the kernel is served.
     info!("local service: the kernel's path queries are answered from {from}");
     status.serves_the_kernel(Local {
         counters: Arc::clone(started.service.counters()),
@@ -141,6 +153,8 @@ pub(super) fn start(
 }
 
 /// Everything but the socket, which tests bring themselves.
+///
+/// Order: eyes, addresses, paths, thread. Each needs the one before.
 fn put_together<C: Channel + Send + 'static>(
     config: &Config,
     section: &LocalServiceSection,
@@ -186,6 +200,7 @@ fn put_together<C: Channel + Send + 'static>(
 /// is the kernel's to make up for.
 fn ways(budget: Duration) -> Ways {
     let timeout_ms = u32::try_from(budget.as_millis()).unwrap_or(u32::MAX);
+    // A closure, as ports come and go while the daemon runs: one way for each that is asked.
     Arc::new(move |device: &str, port| -> Box<dyn Ask> {
         let transport = SaTransport::Umad {
             device: Some(device.to_owned()),
@@ -209,6 +224,7 @@ fn services(config: &Config) -> Services {
     match sa_compiler::pipeline::service_ranges(&config.inputs()) {
         Ok(ranges) => Services::of(ranges.into_iter()),
         Err(problem) => {
+            // Told and gone on: asking more often is slower, and still right.
             warn!("{problem}; each service id is asked of the SA by itself");
             Services::Each
         }

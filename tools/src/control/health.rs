@@ -77,6 +77,8 @@ pub(crate) fn run(verb: &Health) -> Outcome {
 }
 
 /// Lines for people.
+///
+/// Parts in the order in which one looks: how much is known, the port that was asked about, then findings.
 fn text(answer: &Value, all: bool) -> String {
     let mut text = String::new();
     let word = |name: &str| text_of(answer.get(name));
@@ -114,6 +116,8 @@ fn text(answer: &Value, all: bool) -> String {
 }
 
 /// The worst first, as they come, and how many there are.
+///
+/// What is left out is counted, so that nobody takes the list for the whole.
 fn findings(text: &mut String, answer: &Value, all: bool) {
     let is_fault = |finding: &&Value| finding.get("severity") == Some(&Value::from("fault"));
     // In the daemon's order, which is the worst first.
@@ -144,6 +148,8 @@ fn findings(text: &mut String, answer: &Value, all: bool) {
 }
 
 /// A finding with both of its ends, and what to do about it.
+///
+/// Three lines behind it: what was seen, why that is likely, what to do.
 fn of_finding(text: &mut String, finding: &Value) {
     let word = |name: &str| text_of(finding.get(name));
     let severity = match finding.get("severity").and_then(Value::as_str) {
@@ -169,6 +175,8 @@ fn of_finding(text: &mut String, finding: &Value) {
 }
 
 /// A port, and the counters that are not 0.
+///
+/// A counter that is 0 says nothing that the others do not.
 fn of_port(text: &mut String, port: &Value) {
     let word = |name: &str| text_of(port.get(name));
     let peer = port.get("peer").filter(|peer| !peer.is_null());
@@ -201,6 +209,8 @@ fn of_port(text: &mut String, port: &Value) {
 }
 
 /// As the log has it.
+///
+/// Name, port number and node GUID, so that both a person and a search find it.
 fn place(at: Option<&Value>) -> String {
     let word = |name: &str| text_of(at.and_then(|at| at.get(name)));
     match at.and_then(|at| number(at, "port")) {
@@ -214,6 +224,8 @@ fn place(at: Option<&Value>) -> String {
 }
 
 /// Nothing where the answer has no such list.
+///
+/// An older daemon may not know it.
 fn list<'a>(answer: &'a Value, name: &str) -> &'a [Value] {
     let list = answer.get(name).and_then(Value::as_array);
     list.map_or(&[], Vec::as_slice)

@@ -99,11 +99,14 @@ fn end(parts: &FabricState, ix: usize, end: &EndPort) -> End {
     }
 }
 
+/// An index that is too large becomes one that no fabric has.
 fn end_ix(ix: usize) -> EndPortIx {
     EndPortIx(u32::try_from(ix).unwrap_or(u32::MAX))
 }
 
 /// Codes that mean nothing (a rate that is not defined) are left out and not guessed.
+///
+/// The record itself is what was sent; this is a reading of it.
 fn summary(record: &PathRecord) -> Record {
     let rate = Rate::from_code(record.rate.value()).map(|rate| rate.to_string());
     let mtu = Mtu::from_code(record.mtu.value()).map(Mtu::bytes);

@@ -91,6 +91,8 @@ fn print_record(record: &Record) {
 }
 
 /// Most answers have none.
+///
+/// Without a label there is no hop limit worth a word either.
 fn flow_label(record: &Record) -> String {
     match record.flow_label {
         0 => String::new(),
@@ -99,6 +101,8 @@ fn flow_label(record: &Record) -> String {
 }
 
 /// For a program that is told its SL: the last word, because it is what was asked for.
+///
+/// Its SL is one for the pair that was asked about: a program that uses it for all pairs needs a line that reserves it.
 fn print_job(job: &Job) {
     let (name, sl) = (&job.service, number(job.sl));
     // In capitals, because a wrong SL here can lock the fabric up.
@@ -166,6 +170,8 @@ fn print_obstacle(obstacle: &Obstacle, policy: Option<&Rules>) {
 }
 
 /// The sum of bits is taken apart for engines that make one.
+///
+/// Engines that take the SL as the policy gives it have nothing to add.
 fn print_engine(engine: &Engine) {
     let name = &engine.name;
     let Some(chosen) = &engine.chosen else {
@@ -183,6 +189,8 @@ fn print_engine(engine: &Engine) {
 }
 
 /// Numbered from 1, as people count.
+///
+/// From the source's switch to the destination's; where there is no way, why.
 fn print_hops(hops: &Hops) {
     let way = match hops {
         Hops::Way(way) => way,
@@ -205,11 +213,14 @@ fn print_hops(hops: &Hops) {
     }
 }
 
+/// A dash for what is not known.
 fn text(words: Option<&String>) -> &str {
     words.map_or("-", String::as_str)
 }
 
 /// As JSON has it.
+///
+/// `null` stands for a code that has no number.
 fn number(number: Option<impl Display>) -> String {
     number.map_or_else(|| "null".to_owned(), |number| number.to_string())
 }

@@ -139,7 +139,7 @@ fn cable(text: &str) -> Result<(String, u8), String> {
     end.ok_or_else(|| "expected a switch and a port, as L0_1:7".to_owned())
 }
 
-/// Errors: as [`write`].
+/// Errors: as [`write()`].
 pub(super) fn write_fat_tree(verb: &FatTree) -> Outcome {
     let spec = FatTreeSpec {
         levels: verb.levels,
@@ -151,7 +151,7 @@ pub(super) fn write_fat_tree(verb: &FatTree) -> Outcome {
     write(fat_tree(&spec), &verb.common)
 }
 
-/// Groups of switches that are all joined. Errors: as [`write`].
+/// Groups of switches that are all joined. Errors: as [`write()`].
 pub(super) fn write_dragonfly(verb: &Dragonfly) -> Outcome {
     write(
         dragonfly(&groups(&verb.groups, verb.switches, None)),
@@ -159,7 +159,7 @@ pub(super) fn write_dragonfly(verb: &Dragonfly) -> Outcome {
     )
 }
 
-/// Groups of leaves and spines. Errors: as [`write`].
+/// Groups of leaves and spines. Errors: as [`write()`].
 pub(super) fn write_dragonfly_plus(verb: &DragonflyPlus) -> Outcome {
     let spec = groups(&verb.groups, verb.leaves, Some(verb.spines));
     write(dragonfly(&spec), &verb.groups.common)
@@ -176,7 +176,7 @@ const fn groups(verb: &Groups, switches: u8, spines: Option<u8>) -> DragonflySpe
     }
 }
 
-/// Errors: as [`write`].
+/// Errors: as [`write()`].
 pub(super) fn write_hyperx(verb: &HyperX) -> Outcome {
     let spec = HyperXSpec {
         size: verb.size.clone(),
@@ -186,7 +186,7 @@ pub(super) fn write_hyperx(verb: &HyperX) -> Outcome {
     write(hyperx(&spec), &verb.common)
 }
 
-/// The same seed gives the same fabric. Errors: as [`write`].
+/// The same seed gives the same fabric. Errors: as [`write()`].
 pub(super) fn write_random(verb: &Random) -> Outcome {
     let spec = RandomSpec {
         switches: verb.switches,

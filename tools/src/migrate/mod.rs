@@ -56,6 +56,7 @@ pub(crate) struct Migrate {
     output: Option<PathBuf>,
 }
 
+/// Errors: the file cannot be read or has a wrong value; an engine is missing; the output cannot be written.
 pub(crate) fn run(verb: &Migrate) -> Outcome {
     let bytes = or_fail(intake::read_or_pipe(Kind::Options, &verb.file))?;
     let name = verb.file.display().to_string();
@@ -89,6 +90,8 @@ pub(crate) fn run(verb: &Migrate) -> Outcome {
 }
 
 /// What the daemon's readers make of it. Errors: another kind of file; a value that is not what its key needs.
+///
+/// Both readers are asked: each judges its own options.
 fn judge(path: &Path, bytes: &[u8]) -> Outcome<OpenSmOptions> {
     // Nearly any text is an opensm.conf with options that OpenSM does not know.
     if let Some(other) = mistaken(path, bytes, FileKind::OpenSmConf) {
@@ -102,6 +105,8 @@ fn judge(path: &Path, bytes: &[u8]) -> Outcome<OpenSmOptions> {
 }
 
 /// Errors: `routing_engine` names engines, and none of them is here: other routes than those ordered are no answer.
+///
+/// Only where the daemon is to be the Subnet Manager: beside an OpenSM it takes the routes as they are.
 fn has_engine(path: &Path, options: &OpenSmOptions, lines: &[Entry]) -> Outcome {
     let names = &options.routing_engine;
     // Without a name OpenSM takes min-hop, and so does the daemon.
@@ -123,10 +128,15 @@ fn has_engine(path: &Path, options: &OpenSmOptions, lines: &[Entry]) -> Outcome 
 }
 
 /// A word among engines that is none.
+///
+/// It says that OpenSM is not to fall back to min-hop, which the daemon never does.
 const NO_FALLBACK: &str = "no_fallback";
 
 /// What became of the lines of a file.
+///
+/// Each line has one fate: a key, a reason, or nothing because it is the default.
 struct Moved<'a> {
+    /// Decides which sections are written.
     source: Source,
     /// Relative paths begin here.
     directory: PathBuf,

@@ -18,15 +18,20 @@ use crate::json::{self, Document};
 ///
 /// `parsed` is there for messages to the agent only; the emulated kernel has nothing to add to the
 /// outcome.
+// One type for both directions, so that `run` need not know which it plays.
 #[derive(Debug)]
 pub(super) struct Played {
+    /// As a word of the corpus.
     pub(super) outcome: String,
     pub(super) parsed: Option<Parsed>,
 }
 
 /// A line of output.
+///
+/// A line each, so that a corpus that is played half still says what it said.
 #[derive(Serialize)]
 struct Line<'a> {
+    /// As the corpus names it.
     id: &'a str,
     outcome: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,6 +42,7 @@ impl Document for Line<'_> {
     const SCHEMA: &'static str = "sapphire.netlink-replay/1";
 }
 
+/// Errors: the corpus cannot be read; a message differs from what it expects (exit status 3).
 pub(super) fn run(verb: &Replay) -> Outcome {
     let corpus = Corpus::read(&verb.file)?;
     let mut different = Vec::new();

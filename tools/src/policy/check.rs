@@ -36,9 +36,11 @@ pub(crate) struct Check {
     file: FileArgs,
 }
 
+/// Errors: the policy does not load; with `--strict` a level or scope is wrong (exit status 3).
 pub(crate) fn run(verb: &Check) -> Outcome {
     let site = verb.file.site()?;
     let read = verb.file.read(site.as_ref())?;
+    // Before anything is printed: an old file that does not load ends the verb without half of an output.
     let changes = match &verb.diff {
         Some(path) => Some(changes_from(verb, path, &read, site.as_ref())?),
         None => None,
@@ -70,6 +72,8 @@ pub(crate) fn run(verb: &Check) -> Outcome {
 }
 
 /// The old policy is read in the dialect that it looks like: it may be another one.
+///
+/// Errors: as of the new one.
 fn changes_from<'a>(
     verb: &Check,
     path: &std::path::Path,
@@ -94,6 +98,7 @@ fn remarks(read: &PolicyFile, site: Option<&Site>) -> Vec<Diagnostic> {
             partitions,
         ));
     }
+    // Notes are warnings: a policy that has them loads.
     let notes = notes.into_iter().map(|note| Diagnostic {
         code: None,
         severity: Severity::Warning,
@@ -108,12 +113,16 @@ fn remarks(read: &PolicyFile, site: Option<&Site>) -> Vec<Diagnostic> {
 }
 
 /// By severity: errors decide on the exit status, warnings do not.
+///
+/// Remarks of the parser and of the checks alike.
 fn count(remarks: &[Diagnostic], severity: Severity) -> usize {
     let alike = remarks.iter().filter(|remark| remark.severity == severity);
     alike.count()
 }
 
 /// The groups that are written.
+///
+/// Those that a policy gets without writing them (of keywords) are left out; members need a fabric.
 fn groups(policy: &Policy, site: Option<&Site>) -> Vec<Group> {
     let resolver = site.map(|site| GroupResolver::new(&site.facts, &site.sources.partitions));
     let written = policy
@@ -139,17 +148,25 @@ fn groups(policy: &Policy, site: Option<&Site>) -> Vec<Group> {
 /// Fields are in the order of the text output.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
+    /// As it was given.
     file: &'a str,
     /// True: one that does not load is an error.
     loads: bool,
+    /// As the option `--dialect` spells it.
     dialect: &'static str,
     semantics: Meant,
+    /// In the order of the policy; the built-in default too where it has none of its own.
     levels: Vec<Level>,
+    /// What a request gets that no rule is for.
     default_level: String,
     groups: Vec<Group>,
+    /// Match rules.
     rules: usize,
+    /// Set-up scopes for SL2VL tables.
     sl2vl_scopes: usize,
+    /// Likewise for VL arbitration.
     vlarb_scopes: usize,
+    /// What the parser and the checks say, by place.
     diagnostics: Vec<Said<'a>>,
     /// None without `--diff`.
     diff: Option<changes::Report<'a>>,
@@ -162,37 +179,48 @@ impl Document for Report<'_> {
 /// How a policy is meant, by the words of the options.
 #[derive(Debug, Serialize)]
 struct Meant {
+    /// A rule with an end holds only for requests that name that end.
     endpoint_mask_required: bool,
+    /// Which of two scopes wins.
     scope_precedence: &'static str,
+    /// How service ids of files are to be read.
     service_id_encoding: &'static str,
+    /// What a record says of the request.
     echo: &'static str,
 }
 
 /// A QoS level.
+/// As a rule names it; of the built-in one in words.
 #[derive(Debug, Serialize)]
 struct Level {
     name: String,
     /// In words.
     gives: String,
+    /// From 1 on; where it begins.
     line: u32,
 }
 
 /// A group that the policy writes.
 #[derive(Debug, Serialize)]
 struct Group {
+    /// As the policy writes it.
     name: String,
     /// None without a fabric.
     members: Option<usize>,
+    /// Likewise.
     line: u32,
 }
 
 /// A remark.
 #[derive(Debug, Serialize)]
 struct Said<'a> {
+    /// In the parser's word.
     severity: String,
     line: Option<u32>,
     column: Option<u32>,
+    /// One sentence.
     message: &'a str,
+    /// The first thing to try; the text output has all.
     remedy: Option<&'a str>,
 }
 
@@ -239,6 +267,7 @@ impl<'a> Report<'a> {
     }
 }
 
+/// The same facts as the report, a line each.
 fn print(read: &PolicyFile, site: Option<&Site>, remarks: &[Diagnostic]) {
     let policy = &read.policy;
     outln!("{}: loads, dialect {}", read.name, policy.dialect);

@@ -41,6 +41,7 @@ pub(crate) struct Convert {
     reading: ReadingArgs,
 }
 
+/// Errors: the file does not parse; with `--strict` something cannot be said; the output cannot be written.
 pub(crate) fn run(verb: &Convert) -> Outcome {
     let options = verb.reading.options_with_names()?;
     let read = file::read(&verb.path, verb.reading.dialect, &options, None)?;
@@ -77,6 +78,8 @@ pub(crate) fn run(verb: &Convert) -> Outcome {
 }
 
 /// On standard error: standard output is the text itself, and may be piped into a file.
+///
+/// In the order of the file.
 fn tell(name: &str, converted: &Converted) {
     for loss in &converted.losses {
         errln!(
@@ -88,6 +91,7 @@ fn tell(name: &str, converted: &Converted) {
     }
 }
 
+/// For the line that says what was written.
 fn how_much(converted: &Converted) -> String {
     match converted.losses.len() {
         0 => String::from("all of it"),
@@ -99,12 +103,15 @@ fn how_much(converted: &Converted) -> String {
 /// The policy in the other dialect.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
+    /// As it was given.
     file: &'a str,
     /// Dialect that was read.
     from: &'static str,
     /// Dialect that is written.
     to: &'static str,
+    /// In the order of the file; empty where the text says all of it.
     losses: Vec<Loss>,
+    /// The policy as it was written, whether or not it says all.
     text: &'a str,
 }
 
@@ -117,8 +124,10 @@ impl Document for Report<'_> {
 /// By place in the file that was read; `kind` is stable, `message` is for people.
 #[derive(Debug, Serialize)]
 struct Loss {
+    /// Of the file that was read, from 1 on.
     line: u32,
     column: u32,
+    /// A word that stays from version to version.
     kind: &'static str,
     message: String,
 }

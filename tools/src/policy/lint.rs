@@ -43,6 +43,7 @@ pub(crate) struct Lint {
     file: FileArgs,
 }
 
+/// Errors: the policy does not load; a finding is an error (exit status 3).
 pub(crate) fn run(verb: &Lint) -> Outcome {
     let site = verb.file.site()?;
     // What the fabric makes of the policy is for the checks to tell.
@@ -71,6 +72,8 @@ pub(crate) fn run(verb: &Lint) -> Outcome {
 
 impl Lint {
     /// `--allow` wins over `--only`.
+    ///
+    /// An id that is both asked for and allowed was meant to be allowed, most likely by a script.
     fn tells(&self, id: LintId) -> bool {
         (self.only.is_empty() || self.only.contains(&id)) && !self.allow.contains(&id)
     }
@@ -95,6 +98,8 @@ impl Lint {
 }
 
 /// Errors: the engine refuses the fabric, so that there are no tables to look at.
+///
+/// Routed and not proved: no check needs to know of loops.
 fn in_fabric(verb: &Lint, read: &PolicyFile, site: Site) -> Outcome<Vec<Finding>> {
     let mut sources = site.sources;
     if !sources.options.qos {
@@ -137,6 +142,7 @@ struct Tally {
 }
 
 impl Tally {
+    /// Of what is told: findings that are allowed do not count.
     fn new(findings: &[Finding]) -> Self {
         let of = |severity| findings.iter().filter(|it| it.severity == severity).count();
         Self {
@@ -147,6 +153,7 @@ impl Tally {
     }
 }
 
+/// `1 error`, `2 errors`.
 fn count(number: usize, what: &str) -> String {
     display::count(number, what, &format!("{what}s"))
 }
@@ -189,14 +196,19 @@ fn print(
 /// One finding; `jq` takes them one by one.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
+    /// As `--only` and `--allow` take it.
     id: String,
+    /// `error`, `warning` or `info`.
     severity: &'static str,
     file: &'a str,
     /// None for what lies outside the policy.
     line: Option<u32>,
     column: Option<u32>,
+    /// One sentence.
     message: &'a str,
+    /// What to do, or why it may be meant so.
     remedy: &'a str,
+    /// Other lines that it is about.
     related: Vec<Related<'a>>,
 }
 
@@ -205,6 +217,8 @@ impl Document for Line<'_> {
 }
 
 /// Another place in the same policy.
+///
+/// Always in the file itself: no other is read for it.
 #[derive(Debug, Serialize)]
 struct Related<'a> {
     line: u32,
@@ -213,6 +227,7 @@ struct Related<'a> {
 }
 
 impl<'a> Line<'a> {
+    /// The place is where the finding begins; its end is for people, who see it underlined.
     fn new(name: &'a str, finding: &'a Finding) -> Self {
         let related = finding.related.iter().map(|related| Related {
             line: related.span.start.line,

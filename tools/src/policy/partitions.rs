@@ -38,6 +38,7 @@ pub(crate) struct Partitions {
 }
 
 pub(crate) fn run(verb: &Partitions) -> Outcome {
+    // Read, not routed: membership and capacities need no tables.
     let inputs = verb.site.inputs(&verb.fabric);
     let sources = pipeline::read(&inputs).map_err(|problem| failure(problem.into()))?;
     warn(&sources.warnings);
@@ -57,7 +58,9 @@ pub(crate) fn run(verb: &Partitions) -> Outcome {
 /// All ports by name: partitions are looked at by people who know hosts, not GUIDs.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
+    /// In the order of the file.
     partitions: Vec<Members<'a>>,
+    /// Those that the file makes for IPoIB.
     groups: Vec<Group>,
 }
 
@@ -72,7 +75,9 @@ impl Document for Report<'_> {
 struct Members<'a> {
     name: &'a str,
     /// With the bit of full membership.
+    /// As the file names it.
     pkey: String,
+    /// What a path of this partition has without a policy.
     sl: u8,
     full: Vec<String>,
     limited: Vec<String>,
@@ -82,14 +87,19 @@ struct Members<'a> {
 /// A multicast group that the SM would make.
 #[derive(Debug, Serialize)]
 struct Group {
+    /// As an IPv6 address, which is how it is written.
     mgid: String,
     pkey: String,
+    /// Units: bytes, without headers of the link.
     mtu_bytes: u32,
+    /// In words, as `10 Gb/s`.
     rate: String,
     sl: u8,
+    /// A port with another one cannot send to the group.
     q_key: String,
     tclass: u8,
     flow_label: u32,
+    /// 2 is the link, 5 the site, 14 everywhere.
     scope: u8,
     hop_limit: u8,
     /// Members of the partition that are too slow, or whose MTU is too small.
@@ -100,17 +110,21 @@ struct Group {
 ///
 /// The topology is made for capacities only; nothing is routed.
 struct View<'a> {
+    /// What was read: partitions, options, fabric.
     sources: &'a Sources,
+    /// For capacities of ports.
     topology: Topology,
 }
 
 impl View<'_> {
     /// As the fabric has them.
+    /// Of the file, or OpenSM's default where there is none.
     fn held(&self) -> &Held {
         &self.sources.partitions
     }
 
     /// With their places in the file.
+    /// The place is how membership names a partition.
     fn partitions(&self) -> impl Iterator<Item = (usize, &Partition)> {
         self.held().list().iter().enumerate()
     }
@@ -137,6 +151,7 @@ impl View<'_> {
 
     /// Names of the members of the group's partition that are too slow or whose MTU is too small
     /// to join it; switches are not asked, they need not.
+    // By P_Key and not by name: groups of the file name their partition by its key.
     fn unfit(&self, group: &MulticastGroup) -> Vec<String> {
         let partition = self.partitions().find(|(_, held)| held.base == group.base);
         // A group without its partition has nobody who could join.
@@ -156,6 +171,8 @@ impl View<'_> {
     }
 
     /// A P_Key is shown with the bit of full membership, as in the tables of full members.
+    ///
+    /// Partitions and groups are two lists: a partition may have several groups, or none.
     fn report(&self) -> Report<'_> {
         let pkey = |base: u16| format!("0x{:04x}", base | Pkey::FULL_BIT);
         let partitions = self.partitions().map(|(at, partition)| Members {
@@ -186,6 +203,8 @@ impl View<'_> {
     }
 
     /// For people.
+    ///
+    /// The same facts as the report, but lists of names are cut.
     fn print(&self) {
         for (at, partition) in self.partitions() {
             let Partition { name, base, sl, .. } = partition;

@@ -56,6 +56,8 @@ pub(super) fn run(verb: &Mpr) -> Outcome {
 }
 
 /// The record without GIDs, and the mask of exactly what was named.
+///
+/// What both records have in common is taken from the components of a path, so that the options mean the same.
 fn request_record(verb: &Mpr) -> Outcome<(MultiPathCompMask, MultiPathRecord)> {
     let (asked, path) = verb.components.of_path()?;
     let mut record = MultiPathRecord {
@@ -81,6 +83,8 @@ fn request_record(verb: &Mpr) -> Outcome<(MultiPathCompMask, MultiPathRecord)> {
 }
 
 /// The same components in the mask of MultiPathRecord.
+///
+/// Bits without a counterpart (the ends) fall away: this record names ends by its lists.
 fn of_path(asked: PathCompMask) -> MultiPathCompMask {
     let bits = (0..64).map(|bit| MultiPathCompMask(1 << bit));
     // Every bit of the one stands for at most one of the other.

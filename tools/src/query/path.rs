@@ -60,6 +60,7 @@ pub(super) fn gid(text: &str) -> Result<Gid, Wrong> {
     Ok(Gid(address.octets()))
 }
 
+/// Errors: no request can be made of what is asked; nobody answers; the SA refuses.
 pub(super) fn run(verb: &Pr) -> Outcome {
     let (mask, record) = request_record(verb)?;
     let names = verb.components.names()?;
@@ -71,6 +72,7 @@ pub(super) fn run(verb: &Pr) -> Outcome {
     let mut slot = request::path_request(0, asked, mask, &record);
     SaMad::from_bytes_mut(&mut slot.mad).sa.sm_key = verb.components.sa_key.unwrap_or(0).into();
     let reply = verb.way.ask(&slot)?;
+    // A status is no failure of the asking: it is printed like any other answer.
     let (status, records) = or_fail(request::parse(&reply))?;
     let asked = mask_names_service(mask).then(|| ServiceId(record.service_id.get()));
     print(
@@ -84,6 +86,8 @@ pub(super) fn run(verb: &Pr) -> Outcome {
 /// What is asked for, and the mask of exactly that.
 ///
 /// Bits of `--mask` are added last and never take one away.
+///
+/// What is not asked for is 0 in the record: an SA looks at it only where the mask says so.
 fn request_record(verb: &Pr) -> Outcome<(PathCompMask, PathRecord)> {
     // Ends are this verb's own: a MultiPathRecord names them otherwise.
     let (mut mask, components) = verb.components.of_path()?;
@@ -113,6 +117,8 @@ fn request_record(verb: &Pr) -> Outcome<(PathCompMask, PathRecord)> {
 /// True when both halves are asked for.
 ///
 /// A service id has two bits in the mask, one per half.
+///
+/// Half a service id names none.
 fn mask_names_service(mask: PathCompMask) -> bool {
     mask.0 & PathCompMask::SERVICE_ID.0 == PathCompMask::SERVICE_ID.0
 }
@@ -124,7 +130,9 @@ fn mask_names_service(mask: PathCompMask) -> bool {
 struct Answer {
     /// None where the request names no service id.
     service: Option<Asked>,
+    /// Of the reply's header; 0x0000 is success.
     status: String,
+    /// Empty where the status refuses.
     records: Vec<RecordInWords>,
 }
 
@@ -133,6 +141,8 @@ impl Document for Answer {
 }
 
 /// `service`: the one that was asked for; none where no service id was.
+///
+/// For both kinds of request: they answer with the same records.
 pub(super) fn print(
     as_json: bool,
     status: Status,
@@ -150,6 +160,8 @@ pub(super) fn print(
 }
 
 /// A line per path; codes of MTU and rate are shown as they are on the wire.
+///
+/// Codes as they are: a name for each would hide what was sent.
 fn print_text(records: &[PathRecord], service: Option<&Asked>) {
     if let Some(Asked {
         service_id, what, ..

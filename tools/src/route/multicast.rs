@@ -25,14 +25,19 @@ use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
 
 /// A tree alone is harmless, and the VLs of the second QoS level can be its own.
+///
+/// Behind the words of a finding, so that it says what to do.
 const REMEDY: &str = "where no path uses SL 8 to 15, put the groups on SL 8";
 
 /// Groups on a routed fabric.
+///
+/// What `sapphire route` tells of them: MLIDs, a loop, warnings. Nothing is written to a switch.
 pub(super) struct Multicast {
     /// By MLID.
     pub(super) tables: Vec<MulticastTable>,
     /// A loop that unicast and these groups close together.
     pub(super) credit_loop: Option<CreditLoop>,
+    /// Findings of both, for the list of warnings.
     pub(super) warnings: Vec<Remark>,
     /// How long the check took.
     pub(super) check: Duration,
@@ -65,6 +70,8 @@ impl Multicast {
 
     /// Warnings that need both proofs: that of the compiler takes members everywhere, this one
     /// takes the groups as given. The words differ by which of the two found a loop.
+    ///
+    /// Left out of every tree are members that no way leads to; they are told by name.
     fn note(&mut self, compiled: &Compiled, groups: &Groups) {
         let parts = &compiled.parts;
         if parts.routes.torus().is_some() {
@@ -97,6 +104,8 @@ impl Multicast {
     }
 
     /// MLIDs that are forwarded anywhere.
+    ///
+    /// A group whose members are all away has a table without switches.
     pub(super) fn mlids(&self) -> usize {
         self.tables
             .iter()
@@ -143,6 +152,8 @@ fn tables(
 }
 
 /// One graph for all requesters, then the groups on top. None where the sum has no circle.
+///
+/// The graph of unicast is made again here, as the compiler's proof keeps none. Cost: that of the proof.
 fn credit_loop(
     parts: &FabricState,
     groups: &Groups,

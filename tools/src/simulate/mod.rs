@@ -26,6 +26,7 @@ use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, warn};
 use crate::json::{self, Document};
 
+// Fields are help texts; what is in `FabricArgs` is described there.
 #[derive(Debug, Args)]
 pub(crate) struct Simulate {
     #[command(flatten)]
@@ -72,6 +73,8 @@ pub(crate) fn run(verb: &Simulate) -> Outcome {
 }
 
 /// All reasons in one line, not only the first.
+///
+/// Errors: exit status 3 where anything of the list is so.
 fn judge(after: &Compiled, difference: &Difference) -> Outcome {
     let found = [
         (
@@ -99,6 +102,8 @@ fn judge(after: &Compiled, difference: &Difference) -> Outcome {
 }
 
 /// The first 20 of each list; `--json` has them as far as [`compare`] lists them.
+///
+/// What it prints is for people: columns may change, JSON is the interface.
 fn print(failed: &[String], after: &Compiled, difference: &Difference) {
     outln!("failed           {}", failed.join(" "));
     for change in &after.changes {
@@ -142,6 +147,8 @@ fn print(failed: &[String], after: &Compiled, difference: &Difference) {
 }
 
 /// A number, and the first few names.
+///
+/// The whole list is in the JSON.
 fn counted(names: &[String]) -> String {
     match names {
         [] => "0".to_owned(),
@@ -150,6 +157,8 @@ fn counted(names: &[String]) -> String {
 }
 
 /// The hops of the loop, one per line.
+///
+/// `none` stands in the same column as the loop would.
 fn in_words(after: &Compiled, found: Option<&routing::proof::CreditLoop>) -> String {
     match found {
         None => "none".to_owned(),
@@ -166,25 +175,39 @@ fn in_words(after: &Compiled, found: Option<&routing::proof::CreditLoop>) -> Str
 #[derive(Debug, Serialize)]
 struct Report<'a> {
     /// As they were named.
+    /// What the command line names, in its order.
     failed: &'a [String],
+    /// That made the tables, also where another one was asked for and refused.
     engine: String,
     /// The engine refuses the damaged fabric, and the switches keep their tables.
     refused: bool,
+    /// Of the refusal; empty without one.
     reasons: Vec<Reason>,
     /// Of the placement, in sentences.
     changes: &'a [String],
+    /// Those that the whole fabric does not have.
     warnings: Vec<String>,
+    /// By name.
     hosts_cut_off: &'a [String],
+    /// Units: ordered pairs of hosts that are still wired together.
     pairs_lost: u64,
+    /// The first thousand.
     lost: Vec<Pair>,
+    /// Units: ordered pairs; their connections keep the old SL until they ask again.
     sl_changes: u64,
+    /// The first thousand.
     sl_changed: Vec<SlChange<'a>>,
+    /// Units: entries of forwarding tables.
     entries_changed: u64,
+    /// Switches with at least one of them.
     switches_changed: usize,
     /// Each waits for the next; none without a loop.
     credit_loop: Option<Vec<String>>,
+    /// Of requests to and from switches; it loses management packets, not traffic.
     management_cycle: Option<Vec<String>>,
+    /// With multicast in the same buffers.
     multicast_cycle: Option<Vec<String>>,
+    /// Of the damaged fabric. Units of all times: ms.
     reroute_ms: f64,
     check_ms: f64,
     build_ms: f64,
@@ -195,6 +218,8 @@ impl Document for Report<'_> {
 }
 
 /// Why an engine refuses.
+///
+/// `code` is stable; `text` is for people and may change.
 #[derive(Debug, Serialize)]
 struct Reason {
     code: &'static str,
@@ -202,6 +227,8 @@ struct Reason {
 }
 
 /// Two hosts.
+///
+/// Ordered: packets go from one to the other.
 #[derive(Debug, Serialize)]
 pub(crate) struct Pair {
     pub(crate) from: String,
@@ -209,6 +236,8 @@ pub(crate) struct Pair {
 }
 
 /// A pair of hosts whose SL changes.
+///
+/// By name of both; `was` and `is` are SLs.
 #[derive(Debug, Serialize)]
 struct SlChange<'a> {
     from: &'a str,
@@ -218,6 +247,7 @@ struct SlChange<'a> {
 }
 
 /// The same as `print` in one object, lists included.
+// Lists are told as far as they were compared; `print` shows the first of them.
 fn print_json(failed: &[String], after: &Compiled, difference: &Difference) -> Outcome {
     let cycle = |found: Option<&routing::proof::CreditLoop>| {
         let words = found.map(|it| it.in_words(&after.parts.topology, &after.parts.routes));

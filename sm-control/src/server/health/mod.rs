@@ -50,12 +50,15 @@ pub(super) struct HealthWatch(JoinHandle<()>);
 
 impl HealthWatch {
     /// Whether it still watches.
+    /// The thread itself, to be waited for.
     pub(super) fn into_thread(self) -> JoinHandle<()> {
         self.0
     }
 }
 
 /// Starts it where this process is the Subnet Manager. Errors: [`ServerError::Os`].
+///
+/// Also none where no port leads to a fabric: a daemon with rings alone has nobody to ask through.
 pub(super) fn start(
     config: &Config,
     reader: Reader,
@@ -86,6 +89,8 @@ pub(super) fn start(
 }
 
 /// The state of the thread.
+///
+/// All of it is this thread's but `observed`.
 struct Watcher {
     /// How devices are reached.
     way: SaTransport,
@@ -105,7 +110,10 @@ struct Watcher {
 
 impl Watcher {
     /// Until the daemon ends.
+    ///
+    /// One turn after the other, none of which waits but the last step.
     fn run(mut self, stop: &AtomicBool) {
+        // Dropped however this ends, so that a panic is told too.
         let _ended = Ended(Arc::clone(&self.observed));
         // Relaxed: nothing else is read through the flag.
         while !stop.load(Ordering::Relaxed) {
@@ -123,6 +131,7 @@ impl Watcher {
     /// Takes in what sweeps have found since.
     fn look(&mut self) {
         let seen = self.observed.seen();
+        // By identity: a sweep that found the same gives the same value.
         let is_same = match (&seen, &self.seen) {
             (Some(new), Some(old)) => Arc::ptr_eq(new, old),
             (None, None) => true,
@@ -136,6 +145,7 @@ impl Watcher {
             Some(seen) => health.follow(Arc::clone(seen), now()),
             None => health.rest(now()),
         }
+        // Given back before anything else is done: reports wait for it.
         drop(health);
         self.seen = seen;
     }
@@ -148,6 +158,7 @@ impl Watcher {
         if self.port.is_some() || !is_wanted || self.tried_at == Some(sweeps) {
             return;
         }
+        // Noted before it is tried: a failure counts as this sweep's try too.
         let is_first = self.tried_at.replace(sweeps).is_none();
         match open(&self.way) {
             Ok(port) => {
@@ -158,6 +169,7 @@ impl Watcher {
                 self.observed.fail(None);
             }
             Err(why) => {
+                // Once: a device that stays away would else fill the log, sweep by sweep.
                 if is_first || self.observed.problem().is_none() {
                     warn!("ports are not asked for their counters: {why}");
                 }
@@ -167,10 +179,13 @@ impl Watcher {
     }
 
     /// Sends what is due and takes what has come. Gives how long there is nothing to do, if nothing comes. Errors: the port failed.
+    ///
+    /// Bounded by [`PORTION`] in both directions.
     fn turn(&mut self) -> Result<Duration, PortError> {
         let snapshot = self.reader.refresh_shared().map(Arc::clone);
         let own = self.seen.as_ref().map_or(0, |seen| seen.own_lid);
         let mut health = self.observed.health();
+        // Under one lock for the whole turn: it neither waits nor logs.
         // First, so that a device that is given up can be asked again in this turn.
         health.wake(now());
         let (Some(port), Some(snapshot)) = (&mut self.port, snapshot) else {
@@ -185,6 +200,7 @@ impl Watcher {
                 health.failed(ask.transaction, now());
             }
         }
+        // Twice as many: answers and what was returned, so that a queue does not grow from turn to turn.
         for _ in 0..2 * PORTION {
             match port.receive()? {
                 Some(Came::Mad(lid, mad)) => health.received(lid, mad, now()),
@@ -215,6 +231,8 @@ impl Watcher {
     }
 
     /// What has begun and what is over, each once.
+    ///
+    /// Faults into the log as warnings; hints only where debug is on.
     fn tell(&mut self) {
         // The lock is given back before anything is written: a log may wait for its disk.
         let news = self.observed.health().take_news();
@@ -234,6 +252,7 @@ impl Watcher {
                 (true, Severity::Hint) => debug!("{words}"),
                 (false, Severity::Hint) => debug!("no more: {words}"),
             }
+            // `told` is what stands, for the status: it is kept here so that the lock is not needed for words.
             match has_begun && severity == Severity::Fault {
                 true => drop(self.told.insert(words)),
                 false => drop(self.told.remove(&words)),
@@ -244,6 +263,8 @@ impl Watcher {
 }
 
 /// Says that nobody looks any more, however that came.
+///
+/// On drop, so that also a panic is told.
 struct Ended(Arc<Observed>);
 
 impl Drop for Ended {
@@ -254,6 +275,8 @@ impl Drop for Ended {
 }
 
 /// Opens the way. Errors: in words, with a next step.
+///
+/// A client of the simulator, or a file of the device, of its own: answers come here and nowhere else.
 fn open(way: &SaTransport) -> Result<CounterPort, String> {
     match way {
         SaTransport::Ibsim { node, sockname } => {
@@ -288,6 +311,8 @@ fn sent(
 }
 
 /// On which the path to a LID goes; none where there is no path.
+///
+/// From the snapshot in service, as any client would be answered.
 fn sl(snapshot: &Snapshot, own: u16, lid: u16) -> Option<Sl> {
     let reply = whole::respond(snapshot, &path_by_lids(own, lid))?;
     let (_, paths) = parse(&reply).ok()?;
@@ -295,6 +320,8 @@ fn sl(snapshot: &Snapshot, own: u16, lid: u16) -> Option<Sl> {
 }
 
 /// Requests in one turn: who asks for a report waits for it.
+///
+/// Also what one turn holds the lock for.
 const PORTION: usize = 32;
 /// A stop, and what a sweep has found, are seen within this and what one turn takes.
 const LONGEST_NAP: Duration = Duration::from_millis(100);

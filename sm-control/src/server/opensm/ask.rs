@@ -21,9 +21,12 @@ use super::{Link, Shared};
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Asks OpenSM as from the port that it is on; while it is a standby, the master on the wire.
+///
+/// Who is the one to ask is looked up at each question: an OpenSM may become the master between two of them.
 pub(in crate::server) struct SocketAsk {
     /// To OpenSM here.
     link: Arc<Link>,
+    /// Says whether OpenSM here is the master, and its LID.
     shared: Arc<Shared>,
     /// To the master elsewhere; opened when it is first needed.
     wire: Reopening,
@@ -31,6 +34,8 @@ pub(in crate::server) struct SocketAsk {
 
 impl SocketAsk {
     /// `device`: of OpenSM's port, by which a master elsewhere is asked.
+    ///
+    /// Nothing is opened yet.
     pub(super) fn new(link: Arc<Link>, shared: Arc<Shared>, device: Option<String>) -> Self {
         let transport = SaTransport::Umad { device, port: None };
         Self {
@@ -56,13 +61,16 @@ impl Ask for SocketAsk {
         request: &[u8; MAD_SIZE],
         patience: Duration,
     ) -> Result<Vec<u8>, AskError> {
+        // On the wire with its own patience: a master elsewhere is not behind a socket.
         if !self.is_here() {
             return self.wire.ask(request);
         }
         let mut slot = Slot::EMPTY;
         slot.mad = *request;
+        // As from the port itself.
         slot.header.lid = Lid::raw(self.lid()).into();
         slot.header.qpn = 1.into();
+        // Before waiting: without a connection no answer can come.
         if self.link.connected().is_none() {
             let what = "OpenSM is away, or runs without the preload library";
             return Err(AskError::Gone(what.to_owned()));

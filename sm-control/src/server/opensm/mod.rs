@@ -81,6 +81,7 @@ pub(super) enum Change {
     Agrees,
 }
 
+// The words are those of the log and of the reason that operators see.
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -98,32 +99,43 @@ impl fmt::Display for Change {
 
 /// What the server has of it: two threads, the gate, and where changes come out.
 pub(super) struct Beside {
+    /// The connection, and what goes over it.
     pub(super) link: Arc<Link>,
+    /// Read by the thread that loads.
     pub(super) changes: Receiver<Change>,
     /// What is said here comes out of `changes`: the comparison with the SM speaks by it too.
     pub(super) teller: Sender<Change>,
     /// Of the one umad port that OpenSM shares.
     gate: Arc<Gate>,
+    /// Whose port OpenSM has; none where the configuration names none.
     device: Option<String>,
+    /// Whether answers agreed when they were compared last.
     doubts: Arc<Doubts>,
+    /// What the two threads tell each other.
     shared: Arc<Shared>,
+    /// Looks, judges, acts.
     watch: Thread,
+    /// Holds the connection.
     connection: Thread,
 }
 
 /// One that has not been waited for.
+///
+/// Taken out by the first who waits: a second one finds nothing to wait for.
 type Thread = Mutex<Option<JoinHandle<()>>>;
 
 /// What the thread that judges and the one that compiles tell each other. All accesses are SeqCst:
 /// they are rare, and `generation` and `published` must not be seen in different orders by the two.
 #[derive(Default)]
 struct Shared {
+    /// The daemon ends; the thread that judges sees it at its next look.
     stop: AtomicBool,
     /// Of the fabric as the present master knows it.
     generation: AtomicU64,
     /// One more than the generation of what was published last; 0: nothing yet. One more, because
     /// generations begin with 0.
     published: AtomicU64,
+    /// As judged at the last look.
     is_master: AtomicBool,
     /// The OpenSM that is connected has answered as a master does.
     answers: AtomicBool,
@@ -162,6 +174,7 @@ impl Beside {
         let (link, heard) = Link::new(&section.socket);
         let (link, gate) = (Arc::new(link), Arc::new(Gate::shut()));
         let shared = Arc::new(Shared::default());
+        // So many at most: a change carries no data, so what finds no room is no loss.
         let (sender, changes) = bounded(64);
         let around = Around {
             link: Arc::clone(&link),
@@ -197,6 +210,8 @@ impl Beside {
     }
 
     /// Who lends that port its methods; it is told whose worker answers there.
+    ///
+    /// A worker is noted as it is named, so that the heartbeat counts it from the first look on.
     pub(super) fn lender_of(
         &self,
         section: &PortSection,
@@ -254,6 +269,8 @@ impl Beside {
     }
 
     /// To be told to [`Self::published`] when what is read from now on is in service.
+    ///
+    /// Read before the sources are, so that a change in between makes what was read too old.
     pub(super) fn generation(&self) -> u64 {
         self.shared.generation.load(Ordering::SeqCst)
     }
@@ -266,6 +283,8 @@ impl Beside {
     }
 
     /// In words, for people.
+    ///
+    /// For the status; programs go by other fields.
     fn describe(&self) -> &'static str {
         match (self.is_master(), self.gate.is_open()) {
             (true, true) => "answering beside the master",
@@ -294,6 +313,8 @@ impl Beside {
 }
 
 /// Waits for a thread, once.
+///
+/// A second call finds nothing, and is none the worse for it.
 fn end(thread: &Thread) {
     let thread = thread.lock().unwrap_or_else(PoisonError::into_inner).take();
     if thread.is_some_and(|thread| thread.join().is_err()) {

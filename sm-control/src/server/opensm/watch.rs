@@ -8,6 +8,8 @@
 //!  10 ms: connected? LIDs (sysfs), ping answered?, published generation, gate, doubts, workers alive, file
 //!           └────────────────────────── Seen ──> Mastership::judge ──> Orders ──> gate, library, loader
 //! ```
+//!
+//! It decides nothing: [`Mastership`] is a function of what was seen, which tests call with looks that no machine has had.
 
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -135,6 +137,8 @@ impl Watch {
     }
 
     /// Everything that a judgement needs, seen once. The port's LIDs are two files of sysfs.
+    ///
+    /// Whatever fails to be read counts as not there, which shuts the gate.
     fn look(&mut self, now: Duration) -> Seen {
         // Once for the whole look: it may connect or go at any moment.
         let opensm = self.link.connected();

@@ -8,6 +8,8 @@
 //!  Connections::new(2):  a, b connected     c comes: a is cut, counted in admin_connections_cut
 //!                        b done             d comes: nobody is cut
 //! ```
+//!
+//! Nothing here touches the SA: status is read, commands go to the thread that loads.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -59,9 +61,11 @@ pub(in crate::server) fn start(
     status: &Arc<Status>,
 ) -> Result<(Admin, Receiver<Command>), ServerError> {
     let (commands, orders) = crossbeam_channel::bounded(WAITING);
+    // Without the thread a channel that is never ready stands in, so that the loader need not know.
     if config.control.is_none() && config.http.is_none() {
         return Ok((Admin::default(), crossbeam_channel::never()));
     }
+    // Bound in this thread: an error of it ends the start with its reason.
     let control = config.control.as_ref().map(control::Socket::bind);
     let (listener, socket) = control.transpose().map_err(AdminError::from)?.unzip();
     if let Some(section) = &config.control {
@@ -84,6 +88,7 @@ pub(in crate::server) fn start(
         let _inside = runtime.enter();
         Context::new(Arc::clone(status), commands.clone()).map_err(os)?
     };
+    // One stays with the daemon, else the channel would be closed where only HTTP is served.
     let kept = commands;
     let (stop, stopped) = oneshot::channel();
     let status = Arc::clone(status);
@@ -108,6 +113,8 @@ pub(in crate::server) fn start(
 }
 
 /// Serves both until it is told to stop.
+///
+/// Tasks are spawned and not awaited: the end of the runtime ends them.
 fn run(
     runtime: &Runtime,
     control: Option<(UnixListener, Context)>,
@@ -130,6 +137,7 @@ fn run(
 
 impl Drop for Admin {
     fn drop(&mut self) {
+        // First the word, then the wait.
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -138,6 +146,8 @@ impl Drop for Admin {
 }
 
 /// A moment's pause.
+///
+/// For a listener that has just failed.
 pub(in crate::server) async fn rest() {
     tokio::time::sleep(REST).await;
 }
@@ -145,7 +155,9 @@ pub(in crate::server) async fn rest() {
 /// Connections at a time. When there is no room the oldest has to go: whoever is quick is gone
 /// anyway, so those that only sit there can keep nobody out.
 pub(in crate::server) struct Connections {
+    /// From the oldest on.
     taken: VecDeque<tokio::task::JoinHandle<()>>,
+    /// Shape: at least 1.
     most: usize,
 }
 
@@ -167,6 +179,7 @@ impl Connections {
         while self.taken.len() >= self.most
             && let Some(oldest) = self.taken.pop_front()
         {
+            // A cut peer sees its connection end, as it would when the daemon goes.
             oldest.abort();
             counts.add(Event::ConnectionCut);
         }

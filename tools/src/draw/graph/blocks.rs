@@ -13,6 +13,8 @@ use super::shape::{Form, Shape};
 use super::wires::Wires;
 
 /// How much a picture shows.
+///
+/// Decided by counts alone, before anything is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
     Switches,
@@ -21,6 +23,7 @@ pub(super) enum Detail {
 }
 
 /// Most switches and links with a sign of their own.
+// Found by looking: with more, signs of one picture overlap on a screen.
 const SWITCHES: usize = 1000;
 const LINKS: usize = 12_000;
 /// Most switches on a ring: more chords hide each other.
@@ -34,6 +37,8 @@ const KINDS: usize = 64;
 const STRETCHES: usize = 128;
 
 /// The sign of each switch, numbered from 0 without gaps.
+///
+/// The numbers go by group and level, so signs that belong together are neighbours in a matrix.
 pub(super) fn blocks(wires: &Wires, shape: &Shape) -> (Detail, Vec<usize>) {
     let is_ring = shape.form == Form::Ring;
     let few = if is_ring { ON_RING } else { SWITCHES };
@@ -63,6 +68,8 @@ pub(super) fn blocks(wires: &Wires, shape: &Shape) -> (Detail, Vec<usize>) {
 }
 
 /// By group and level in rows, by group around circles. What is in no group goes by kind.
+///
+/// Kind: tops that lead to the same switches. With more kinds than [`KINDS`] of a level they share one sign.
 fn grouped(wires: &Wires, shape: &Shape) -> Vec<usize> {
     let kinds = alike(wires);
     let is_rows = shape.form == Form::Rows;
@@ -84,6 +91,7 @@ fn grouped(wires: &Wires, shape: &Shape) -> Vec<usize> {
     numbered(&keys.collect::<Vec<_>>())
 }
 
+/// Numbers in the order of the keys.
 fn numbered<K: Ord + Clone>(keys: &[K]) -> Vec<usize> {
     let all: BTreeSet<_> = keys.iter().cloned().collect();
     let numbers: BTreeMap<_, _> = all.into_iter().zip(0..).collect();
@@ -91,6 +99,8 @@ fn numbered<K: Ord + Clone>(keys: &[K]) -> Vec<usize> {
 }
 
 /// Switches that lie near each other, as many to each.
+///
+/// The last one may be shorter.
 fn stretches(wires: &Wires) -> Vec<usize> {
     let each = wires.len().div_ceil(STRETCHES).max(1);
     let mut stretch = vec![0; wires.len()];
@@ -102,10 +112,13 @@ fn stretches(wires: &Wires) -> Vec<usize> {
 
 /// All switches, neighbours near each other: level by level from one at the edge, those of few neighbours first.
 /// Source: Cuthill and McKee, Reducing the Bandwidth of Sparse Symmetric Matrices, 1969.
+///
+/// Pieces that no cable joins come one after the other.
 pub(super) fn near_each_other(wires: &Wires) -> Vec<usize> {
     let mut order: Vec<usize> = Vec::new();
     let mut is_taken = vec![false; wires.len()];
     let degree = |switch: &usize| wires.near[*switch].len();
+    // From each switch that was not reached: a fabric may be in pieces.
     let mut starts: Vec<_> = (0..wires.len()).collect();
     starts.sort_by_key(degree);
     for start in starts {

@@ -7,6 +7,8 @@
 //! HyperX, the group and single far ends of global links in a dragonfly. The first switch takes the largest. Whoever is joined with
 //! a group takes its own largest, of equals the one that is joined with that group most: in a HyperX that is the
 //! set that runs along beside it, and not across.
+//!
+//! What it may not do: look at names. A fabric with its switches shuffled falls into the same groups.
 
 use std::collections::VecDeque;
 
@@ -14,6 +16,8 @@ use super::wires::Wires;
 
 /// Group of each switch, numbered from 0 in the order of their first switches. None where the fabric does not fall
 /// into such groups.
+///
+/// Cost: about a look at each pair of neighbours of each switch.
 pub(super) fn cliques(wires: &Wires) -> Option<Vec<usize>> {
     let mut search = Search {
         wires,
@@ -30,8 +34,10 @@ pub(super) fn cliques(wires: &Wires) -> Option<Vec<usize>> {
     Some(renumbered(&group))
 }
 
+/// Groups so far; a switch without one is still to be looked at.
 struct Search<'a> {
     wires: &'a Wires,
+    /// By switch.
     group: Vec<Option<usize>>,
     /// Members of each.
     groups: Vec<Vec<usize>>,
@@ -39,6 +45,8 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// The group of a switch, then those of all that it leads to.
+    ///
+    /// Breadth first, so that the groups beside a found one are sought while it is known which way they run.
     fn from(&mut self, start: usize) {
         let mut queue = VecDeque::from([(start, None)]);
         while let Some((switch, beside)) = queue.pop_front() {
@@ -60,6 +68,8 @@ impl Search<'_> {
     }
 
     /// The largest set of neighbours without a group that are joined among themselves.
+    ///
+    /// Shape: without the switch itself; empty where it stays alone.
     fn best(&self, switch: usize, beside: Option<usize>) -> Vec<usize> {
         let near: Vec<_> = self
             .wires
@@ -75,12 +85,15 @@ impl Search<'_> {
         best.filter(|set| set.len() > 1).unwrap_or_default()
     }
 
+    /// Some neighbour of the switch is in the group.
     fn touches(&self, switch: usize, group: Option<usize>) -> bool {
         let mut near = self.wires.neighbours(switch);
         group.is_some() && near.any(|near| self.group[near] == group)
     }
 
     /// Some switches, apart where no link among them joins them.
+    ///
+    /// Shape: at least one switch in each, every switch in one.
     fn sets(&self, switches: &[usize]) -> Vec<Vec<usize>> {
         let mut left = switches.to_vec();
         let mut sets = Vec::new();
@@ -101,6 +114,8 @@ impl Search<'_> {
     }
 
     /// Groups of three switches and more as a rule, and nearly all links within them there.
+    ///
+    /// Random graphs have triangles too: without these bounds they would be drawn as groups that mean nothing.
     fn is_convincing(&self) -> bool {
         let (groups, switches) = (self.groups.len(), self.wires.len());
         let alone = self.groups.iter().filter(|group| group.len() == 1).count();
@@ -119,6 +134,8 @@ impl Search<'_> {
 }
 
 /// By the first switch of each.
+///
+/// The search numbers groups as it finds them; names of switches give the order that people expect.
 fn renumbered(group: &[usize]) -> Vec<usize> {
     let mut numbers = vec![None; group.len()];
     let mut next = 0;

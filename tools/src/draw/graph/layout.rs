@@ -9,6 +9,9 @@
 //! ```
 //!
 //! Fans are circles whose groups stand on rays: the leaves outside, the levels above them further in.
+//!
+//! Nothing here knows SVG, and nothing here looks at cables but for the order around a ring: what is drawn where is decided once, for
+//! lines, names and labels alike.
 
 use std::f64::consts::TAU;
 
@@ -18,10 +21,13 @@ use super::shape::Form;
 use crate::draw::paper::{MARGIN, Point};
 
 /// What stands where.
+///
+/// Whole pixels: places are compared, and equal ones have to be equal.
 #[derive(Debug)]
 pub(super) struct Layout {
     /// By sign.
     pub(super) points: Vec<Point>,
+    /// Of the sheet, margins included.
     pub(super) width: i32,
     /// Where the words below begin.
     pub(super) bottom: i32,
@@ -36,6 +42,8 @@ pub(super) struct Layout {
 }
 
 /// Around a group.
+///
+/// Drawn below everything else.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Frame {
     Box(Point, Point),
@@ -43,11 +51,14 @@ pub(super) enum Frame {
 }
 
 /// Above the picture, for the title.
+///
+/// Names of columns stand further down, so nothing else begins above.
 const HEAD: i32 = 64;
 /// About what a screen shows without scrolling sideways.
 const WIDEST: usize = 1900;
 
 impl Layout {
+    /// The form decides for switches; blocks of circles and fans stand around a ring, as their inner form is not shown.
     pub(super) fn of(scene: &Scene) -> Self {
         match (scene.shape.form, scene.detail) {
             (Form::Rows, _) => rows(scene),
@@ -59,12 +70,15 @@ impl Layout {
 }
 
 /// Signs of a group and level, in the order of their numbers, which is that of names.
+///
+/// Cost: a look at all signs. Pictures have some thousand at most.
 fn members(scene: &Scene, group: Option<usize>, level: usize) -> Vec<usize> {
     let signs = scene.signs.iter().enumerate();
     let wanted = signs.filter(|(_, sign)| sign.group == group && sign.level == level);
     wanted.map(|(number, _)| number).collect()
 }
 
+/// A count as a length. Counts of signs fit by far.
 const fn pixels(count: usize) -> i32 {
     // Pictures are far below two thousand million pixels.
     #[expect(
@@ -76,6 +90,9 @@ const fn pixels(count: usize) -> i32 {
     pixels
 }
 
+/// Levels above each other, leaves at the bottom, groups side by side.
+///
+/// Switches of no group, as the tops of a tree, are spread over the whole width.
 fn rows(scene: &Scene) -> Layout {
     let levels = scene.shape.levels();
     // One column more between groups.
@@ -149,6 +166,8 @@ fn rows(scene: &Scene) -> Layout {
 }
 
 /// Something laid around a middle, moved so that all of it is on paper.
+///
+/// `points` and `frames` are around (0, 0), `reach` is the furthest of them, `room` what names need beyond it.
 fn around(
     points: &[(f64, f64)],
     reach: f64,
@@ -176,6 +195,7 @@ fn around(
     }
 }
 
+/// To the nearest pixel.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a place in a picture of some thousand pixels"
@@ -184,18 +204,23 @@ fn rounded(length: f64) -> i32 {
     length.round() as i32
 }
 
+/// For places on circles.
 #[expect(clippy::cast_precision_loss, reason = "counts of signs in a picture")]
 const fn real(count: usize) -> f64 {
     count as f64
 }
 
 /// On a circle, from the top clockwise.
+///
+/// `turn`: 0 to 1 for once around.
 fn on_circle(turn: f64, radius: f64) -> (f64, f64) {
     let (sin, cos) = (turn * TAU).sin_cos();
     (radius * sin, -radius * cos)
 }
 
 /// All signs around one circle; in the order of names where they are blocks, else as a search along the cables finds them.
+///
+/// Neighbours beside each other keep most chords short.
 fn ring(scene: &Scene) -> Layout {
     let count = scene.signs.len();
     let order = match scene.detail {
@@ -217,6 +242,8 @@ fn ring(scene: &Scene) -> Layout {
 }
 
 /// A small circle for each group, all around a large one.
+///
+/// Groups have no levels here, so all of a group stand on one circle.
 fn circles(scene: &Scene) -> Layout {
     let groups = scene.shape.groups.max(1);
     let of_group: Vec<_> = (0..groups)
@@ -244,6 +271,8 @@ fn circles(scene: &Scene) -> Layout {
 }
 
 /// Groups on rays: the leaves outside, each level above further in.
+///
+/// A group takes as much of the circle as its widest level needs.
 fn fans(scene: &Scene) -> Layout {
     let levels = scene.shape.levels();
     let groups: Vec<_> = (0..scene.shape.groups)

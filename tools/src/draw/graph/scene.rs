@@ -16,13 +16,19 @@ use crate::draw::paper::{counted, printable};
 use crate::draw::trace::Trace;
 
 /// A fabric with its damage, and what is shown on it.
+///
+/// Filled in steps: wires and signs first, then load, paths and tree as the command line asks for them.
 #[derive(Debug)]
 pub(super) struct Scene {
+    /// What a sign stands for.
     pub(super) detail: Detail,
+    /// Levels and groups, by the number of the switch.
     pub(super) shape: Shape,
+    /// Of the whole fabric.
     pub(super) wires: Wires,
     /// By switch of `wires`.
     sign_of: Vec<usize>,
+    /// Numbered as [`blocks`](super::blocks) numbers them.
     pub(super) signs: Vec<Sign>,
     /// By ends, the lower first; both the same for cables within a sign.
     pub(super) bundles: BTreeMap<(usize, usize), Bundle>,
@@ -32,9 +38,13 @@ pub(super) struct Scene {
     pub(super) lost_switches: Vec<String>,
     /// Cables that failed between switches that are there, in words.
     pub(super) lost_cables: Vec<String>,
+    /// The engine does not route what is left: nothing else can be drawn on it.
     pub(super) is_refused: bool,
+    /// Paths were counted, also where all counts are 0.
     pub(super) has_load: bool,
+    /// In the order in which they were asked for.
     pub(super) paths: Vec<Path>,
+    /// None where none was asked for, or the engine makes none.
     pub(super) tree: Option<Tree>,
 }
 
@@ -43,18 +53,26 @@ pub(super) struct Scene {
 pub(super) struct Sign {
     /// Of the first switch; printable.
     pub(super) name: String,
+    /// Of the first switch, as text.
     pub(super) guid: String,
+    /// Shape: at least 1 once the scene is made.
     pub(super) switches: usize,
     /// Those of its switches that are lost.
     pub(super) lost: usize,
+    /// CA and router ports at all of its switches.
     pub(super) hosts: usize,
+    /// Of the first switch; blocks have one level each but around circles.
     pub(super) level: usize,
+    /// Likewise; none for switches that join groups.
     pub(super) group: Option<usize>,
 }
 
 /// All cables between two signs.
+///
+/// `lost` counts all that are gone; `failed` only those that a person has to look for: the others went with their switch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Bundle {
+    /// Of the whole fabric.
     pub(super) cables: usize,
     /// Those of them that are gone.
     pub(super) lost: usize,
@@ -65,25 +83,35 @@ pub(super) struct Bundle {
 }
 
 /// A path over signs.
+///
+/// With more than a switch to a sign it may begin and end in the same one.
 #[derive(Debug)]
 pub(super) struct Path {
+    /// As it was followed over the tables, with its SL or why there is none.
     pub(super) trace: Trace,
+    /// Source and destination; none where the port is at a switch that is not there.
     pub(super) ends: [Option<usize>; 2],
+    /// Fewer than the trace has where a hop leads to what is not in the picture.
     pub(super) hops: Vec<Hop>,
 }
 
 /// A hop, also one within a sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Hop {
+    /// The sign that sends.
     pub(super) from: usize,
+    /// The one that receives; may be the same.
     pub(super) to: usize,
+    /// By which the packet leaves `from`.
     pub(super) vl: u8,
 }
 
 /// The multicast tree, over signs.
 #[derive(Debug)]
 pub(super) struct Tree {
+    /// None where it is at a switch that is not there.
     pub(super) root: Option<usize>,
+    /// As text, as signs of several switches have another name.
     pub(super) root_name: String,
     /// Away from the root.
     pub(super) branches: Vec<(usize, usize)>,
@@ -91,6 +119,8 @@ pub(super) struct Tree {
 
 impl Bundle {
     /// Paths on the busiest cable.
+    ///
+    /// Units: paths of all VLs together.
     pub(super) fn load(&self) -> u32 {
         self.busiest.iter().sum()
     }
@@ -112,6 +142,7 @@ impl Scene {
         for (number, ix) in wires.switches.iter().enumerate() {
             here.extend(left_of(*ix).map(|ix| (ix, number)));
         }
+        // Signs are made empty and filled, as their number is known before their switches are.
         let mut scene = Self {
             detail,
             signs: vec![Sign::default(); sign_of.iter().max().map_or(0, |last| last + 1)],
@@ -137,6 +168,7 @@ impl Scene {
         for (number, ix) in self.wires.switches.iter().enumerate() {
             let switch = whole.switch(*ix);
             let sign = &mut self.signs[self.sign_of[number]];
+            // The first switch that comes gives the name: numbers follow names, so it is the lowest.
             if sign.switches == 0 {
                 sign.name = printable(&switch.description);
                 sign.guid = switch.guid.to_string();
@@ -159,12 +191,14 @@ impl Scene {
         whole: &Topology,
         left_of: impl Fn(SwitchIx) -> Option<SwitchIx>,
     ) {
+        // Topology's index to our number: both orders meet here.
         let mut numbers = vec![0; self.wires.len()];
         for (number, ix) in self.wires.switches.iter().enumerate() {
             numbers[ix.index()] = number;
         }
         let cables = whole.switch_ixs().flat_map(|ix| {
             let cables = whole.cables(ix).map(move |cable| (ix, cable));
+            // Each cable from its lower end, or it would be counted twice.
             cables.filter(|(near, (port, far, far_port))| (near, port) < (far, far_port))
         });
         for (near, (port, far, far_port)) in cables {
@@ -172,6 +206,7 @@ impl Scene {
             let ends = [near, far].map(|ix| self.sign_of[numbers[ix.index()]]);
             let bundle = self.bundles.entry(ordered(ends[0], ends[1])).or_default();
             bundle.cables += 1;
+            // A switch that is gone has no peer; one that stays may have lost the cable alone.
             let there = left_of(near).map(|near| left.peer(near, port));
             if matches!(there, Some(Peer::Switch { .. })) {
                 continue;
@@ -188,12 +223,16 @@ impl Scene {
     }
 
     /// The sign of a switch of the fabric that is left.
+    ///
+    /// None for one that is not in the whole: then the two fabrics are not of one file.
     fn sign(&self, switch: SwitchIx) -> Option<usize> {
         let number = self.here.get(&switch)?;
         self.sign_of.get(*number).copied()
     }
 
     /// Puts on each bundle what its busiest cable carries.
+    ///
+    /// Both directions are looked at; a bundle has the busier one.
     pub(super) fn add_load(&mut self, left: &Topology, counts: &Counts) {
         self.has_load = true;
         for ix in left.switch_ixs() {
@@ -201,6 +240,7 @@ impl Scene {
                 let (Some(one), Some(other)) = (self.sign(ix), self.sign(far)) else {
                     continue;
                 };
+                // Of one direction; the other one comes when the far switch is walked.
                 let leaving = counts.leaving(ix, port);
                 let Some(bundle) = self.bundles.get_mut(&ordered(one, other)) else {
                     continue;
@@ -213,6 +253,8 @@ impl Scene {
     }
 
     /// Hops between signs; what lies within one sign is no line.
+    ///
+    /// Hops within a sign are kept, as the text tells how many there are.
     pub(super) fn add_paths(&mut self, traces: Vec<Trace>) {
         let paths = traces.into_iter().map(|trace| {
             let hops = trace.hops.iter().filter_map(|hop| {
@@ -233,6 +275,8 @@ impl Scene {
     }
 
     /// The multicast tree of the engine; nothing where it has none.
+    ///
+    /// A branch within a sign is kept; whoever draws leaves it out.
     pub(super) fn add_tree(&mut self, parts: &FabricState) {
         self.tree = parts.routes.multicast_tree().map(|tree| {
             let branches = tree.branches().iter();
@@ -252,6 +296,8 @@ impl Scene {
     }
 
     /// Name, GUID and hosts; of several switches how many there are.
+    ///
+    /// For who points at it, so it has what the sign itself has no room for.
     pub(super) fn title(&self, number: usize) -> String {
         let sign = &self.signs[number];
         let hosts = counted(sign.hosts, "host");
@@ -273,6 +319,8 @@ impl Scene {
 }
 
 /// The lower first.
+///
+/// Cables have no direction in a picture, so both ends share a key.
 pub(super) const fn ordered(one: usize, other: usize) -> (usize, usize) {
     if one < other {
         (one, other)

@@ -6,12 +6,17 @@
 //! | fans | levels within groups that are joined directly: dragonfly+ | groups around a circle, leaves outside |
 //! | circles | no levels, but groups: dragonfly, HyperX | a small circle per group, around a large one |
 //! | ring | neither: random and other fabrics | all switches around a circle |
+//!
+//! A level is a distance: leaves have hosts, and each switch is as far up as the nearest leaf is away. So a tree needs no names and no
+//! configuration to be recognised, and a tree with damage is still one.
 
 use super::cliques::cliques;
 use super::levels::levels;
 use super::wires::Wires;
 
 /// See the table of the module.
+///
+/// [`Form::Ring`] fits every fabric and says least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Rows,
@@ -21,19 +26,24 @@ pub(super) enum Form {
 }
 
 /// Levels and groups. Shape: both lists by switch.
+/// Decides the layout.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) form: Form,
+    /// 0 for switches with hosts.
     pub(super) level: Vec<usize>,
     /// None for switches that join the groups, and where there are none.
     pub(super) group: Vec<Option<usize>>,
+    /// How many; 0 for none.
     pub(super) groups: usize,
 }
 
 impl Shape {
+    /// Cost: a walk over all links for each question that is asked of the form.
     pub(super) fn of(wires: &Wires) -> Self {
         let level = levels(wires);
         let top = level.iter().copied().max().unwrap_or(0);
+        // No level at all: all switches have hosts, or none has.
         if top == 0 {
             return Self::flat(wires, level);
         }
@@ -68,6 +78,7 @@ impl Shape {
         }
     }
 
+    /// Without levels: groups that are joined with each other, or none.
     fn flat(wires: &Wires, level: Vec<usize>) -> Self {
         let Some(group) = cliques(wires) else {
             return Self {
@@ -86,12 +97,16 @@ impl Shape {
     }
 
     /// How many there are.
+    ///
+    /// Shape: at least 1 for a fabric with a switch.
     pub(super) fn levels(&self) -> usize {
         self.level.iter().max().map_or(0, |top| top + 1)
     }
 }
 
 /// Pieces of at least two switches, as groups numbered from 0; a switch alone is in none.
+///
+/// Numbered by their first switches, as pieces are.
 fn counted(piece: &[usize], is_in: impl Fn(usize) -> bool) -> (Vec<Option<usize>>, usize) {
     let mut sizes = vec![0; piece.len()];
     piece.iter().for_each(|piece| sizes[*piece] += 1);

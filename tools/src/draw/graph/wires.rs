@@ -2,12 +2,17 @@
 //!
 //! Switches are numbered by their names, numbers in names by value (`L2` before `L10`): the order in a row or on a
 //! circle is then one that people expect. Where a switch belongs never depends on its name.
+//!
+//! Everything that is drawn of a fabric without coordinates starts here. It knows no engine and no routes: form, groups and blocks come
+//! of cables alone, so a picture is the same whatever routes the fabric.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use routing::{SwitchIx, Topology};
 
 /// A fabric as a graph. Shape: both lists by the number of the switch.
+///
+/// A switch is its number from here on; [`Wires::switches`] leads back to the topology.
 #[derive(Debug)]
 pub(super) struct Wires {
     /// CA and router ports.
@@ -19,8 +24,10 @@ pub(super) struct Wires {
 }
 
 impl Wires {
+    /// Cost: a sort of all names, and a walk over all cables.
     pub(super) fn of(topology: &Topology) -> Self {
         let mut switches: Vec<_> = topology.switch_ixs().collect();
+        // With the GUID: two switches of one name would else be numbered by the order of the file.
         switches.sort_by_cached_key(|ix| {
             let switch = topology.switch(*ix);
             (natural(&switch.description), switch.guid)
@@ -59,12 +66,15 @@ impl Wires {
     }
 
     /// By a cable at least.
+    /// Shape: `near` is ascending, so this is a binary search.
     pub(super) fn are_joined(&self, one: usize, other: usize) -> bool {
         let near = &self.near[one];
         near.binary_search_by_key(&other, |(near, _)| *near).is_ok()
     }
 
     /// Each two neighbours once, the lower first, with their cables.
+    ///
+    /// Ascending, so that pictures of one fabric are equal byte by byte.
     pub(super) fn links(&self) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
         self.near.iter().enumerate().flat_map(|(low, near)| {
             let up = near.iter().filter(move |(high, _)| *high > low);
@@ -73,6 +83,8 @@ impl Wires {
     }
 
     /// Steps to the nearest of some switches, by switch; none where no cable leads.
+    ///
+    /// Breadth first: a start that is given twice costs a turn, and changes nothing.
     pub(super) fn distances(&self, from: impl Iterator<Item = usize>) -> Vec<Option<usize>> {
         let mut steps = vec![None; self.len()];
         let mut queue: VecDeque<_> = from.collect();
@@ -89,6 +101,8 @@ impl Wires {
     }
 
     /// The pieces that hang together over the links that count, by switch; numbered by their first switches.
+    ///
+    /// Shape: piece numbers from 0; switches that no link counts for are pieces by themselves.
     pub(super) fn pieces(&self, counts: impl Fn(usize, usize) -> bool) -> Vec<usize> {
         let mut piece = vec![usize::MAX; self.len()];
         let mut found = 0;
@@ -97,6 +111,7 @@ impl Wires {
                 continue;
             }
             piece[start] = found;
+            // Depth first: which order a piece is walked in does not show.
             let mut open = vec![start];
             while let Some(here) = open.pop() {
                 for near in self.neighbours(here) {
@@ -113,6 +128,8 @@ impl Wires {
 }
 
 /// A name in parts that compare as people read them: words, each with the number behind it.
+///
+/// A number at the beginning belongs to an empty word. Numbers that are too large for 64 bits are all the same one.
 fn natural(name: &str) -> Vec<(String, u64)> {
     let mut parts = vec![(String::new(), 0_u64)];
     let mut was_digit = false;

@@ -4,6 +4,8 @@
 //! 20 switches on 3 levels in 4 groups, 16 hosts, 32 links
 //! Path from H0_0_0 (LID 5, at L0_0) to H1_0_0 (LID 9, at L1_0): SL 0, L0_0 to M0_0 VL 0, ..
 //! ```
+//!
+//! Both outputs say the same: whoever cannot see the picture loses nothing but the looks.
 
 use std::fmt::Write;
 
@@ -17,9 +19,12 @@ use crate::draw::trace::End;
 const LISTED: usize = 24;
 
 /// One line that says what is drawn.
+///
+/// It is the page's title too, so it has no full stop.
 pub(super) fn title(scene: &Scene) -> String {
     let (wires, shape) = (&scene.wires, &scene.shape);
     let lost = scene.lost_switches.len();
+    // Lost ones are not subtracted silently: a damaged fabric shall not look like a smaller one.
     let switches = of(wires.len(), lost, "switch");
     let levels = match shape.levels() {
         0 | 1 => String::new(),
@@ -65,6 +70,8 @@ pub(super) fn lines(scene: &Scene) -> Vec<String> {
 }
 
 /// How it is laid out, and how many switches stand where.
+///
+/// Without it nobody could tell a fabric without levels from a picture that does not show them.
 fn form(scene: &Scene) -> String {
     let shape = &scene.shape;
     let on = |level: usize| shape.level.iter().filter(|it| **it == level).count();
@@ -126,11 +133,14 @@ fn list(start: &str, items: &[String]) -> Option<String> {
 }
 
 /// All hops with their VLs. Signs of several switches are no help: the hops are then told by number.
+///
+/// A path that there is not is a sentence of its own, with the reason.
 fn of_path(scene: &Scene, path: &Path) -> String {
     let sl = match (&path.trace.sl, path.trace.problem()) {
         (Ok(sl), _) => sl,
         (Err(_), problem) => return format!("There is {}.", problem.unwrap_or_default()),
     };
+    // Outside: at a switch that is not there.
     let at = |end: &End, sign: Option<usize>| {
         let place = sign.map_or("outside", |sign| scene.signs[sign].name.as_str());
         match scene.detail {
@@ -156,6 +166,8 @@ fn of_path(scene: &Scene, path: &Path) -> String {
 }
 
 /// The range over cables that there are.
+///
+/// None where no load was counted, or no cable is left.
 fn of_load(scene: &Scene) -> Option<String> {
     let there = scene.bundles.values().filter(|it| it.cables > it.lost);
     let loads: Vec<_> = there.map(super::scene::Bundle::load).collect();
@@ -172,6 +184,8 @@ fn of_load(scene: &Scene) -> Option<String> {
 }
 
 /// Title, a line for each level or a summary of groups, caption.
+///
+/// Shape: ends with a line break; columns are as wide as their widest cell.
 pub(super) fn text(scene: &Scene) -> String {
     let mut text = title(scene) + "\n\n";
     let rows = table(scene);
@@ -193,6 +207,8 @@ pub(super) fn text(scene: &Scene) -> String {
 }
 
 /// Cables of the switches of each level, from the top.
+///
+/// A cable between levels counts for the lower one; one within a level as inside of its group or to others.
 fn table(scene: &Scene) -> Vec<[String; 6]> {
     let (wires, shape) = (&scene.wires, &scene.shape);
     let heads = [

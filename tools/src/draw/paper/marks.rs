@@ -62,6 +62,8 @@ pub(crate) fn letter(xml: &mut Xml, at: Point, dot: i32, sign: char, title: &str
 
 /// Twice: first with a border in the colour of the paper, which keeps lines from running through
 /// letters, then in their own colour. SVG 1.1 cannot draw a border below its letters.
+///
+/// All borders before all words, so that no border covers the word beside it.
 pub(crate) fn words(
     xml: &mut Xml,
     words: impl Iterator<Item = (Point, String)>,
@@ -90,6 +92,8 @@ pub(crate) fn words(
 }
 
 /// As [`words`], each with its anchor.
+///
+/// Anchors: SVG's `start`, `middle` and `end`.
 pub(crate) fn names(
     xml: &mut Xml,
     names: &[(Point, &'static str, String)],

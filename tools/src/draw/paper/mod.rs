@@ -1,4 +1,6 @@
 //! What pictures of any fabric share: the sheet with its title and its words, signs, colours, steps of load.
+//!
+//! Rooms above it (`torus`, `graph`) decide what stands where; nothing here knows a fabric.
 
 mod below;
 pub(crate) mod colours;
@@ -11,6 +13,7 @@ pub(crate) use self::below::{Below, Sign};
 pub(crate) use self::scale::Scale;
 
 /// Left and right of everything.
+// Units of all lengths: pixels.
 pub(crate) const MARGIN: i32 = 24;
 /// Room for the words below a small fabric.
 pub(crate) const LEAST_WIDTH: i32 = 640;
@@ -24,7 +27,7 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    /// The point some way off.
+    /// The point some way off, to the right and down.
     pub(crate) const fn moved(self, (x, y): (i32, i32)) -> Self {
         Self {
             x: self.x + x,
@@ -34,6 +37,8 @@ impl Point {
 }
 
 /// Title and description come first, where programs that read pages aloud look for them.
+///
+/// `lines` are the words below the picture, here as its description. The sheet is filled with paper: a page behind it may be dark.
 pub(crate) fn head(title: &str, lines: &[String], (width, height): (i32, i32)) -> Xml {
     let mut xml = Xml::default();
     xml.raw("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -65,6 +70,8 @@ pub(crate) fn head(title: &str, lines: &[String], (width, height): (i32, i32)) -
 }
 
 /// The title once more, as SVG's own does not show on paper.
+///
+/// Shape: at the upper left, above everything that is drawn.
 fn titles(xml: &mut Xml, title: &str) {
     let attributes: [(_, &dyn std::fmt::Display); 5] = [
         ("x", &MARGIN),
@@ -77,6 +84,9 @@ fn titles(xml: &mut Xml, title: &str) {
 }
 
 /// A name without what would harm a terminal or an XML file.
+///
+/// Descriptions come from devices: they may have any bytes. Control characters become the replacement character; quoting for XML is
+/// the writer's.
 pub(crate) fn printable(name: &str) -> String {
     let clean = |c: char| match c {
         c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => '\u{fffd}',
@@ -87,6 +97,8 @@ pub(crate) fn printable(name: &str) -> String {
 
 /// `1 host`, `2 hosts`.
 /// For the few words that pictures count.
+///
+/// Shape: for words with a regular plural, and those that end in `switch`.
 pub(crate) fn counted(count: usize, what: &str) -> String {
     let plural = match (count, what.strip_suffix("switch")) {
         (1, _) => "",

@@ -13,6 +13,7 @@ use super::survey::{self, Unit};
 use crate::failure::Outcome;
 use crate::json::{self, Document};
 
+/// In the order in which units were found.
 pub(super) fn print(units: &[Unit], as_json: bool) -> Outcome {
     if as_json {
         return json::print_all(&units.iter().map(Line::new).collect::<Vec<_>>());
@@ -33,10 +34,13 @@ pub(super) fn print(units: &[Unit], as_json: bool) -> Outcome {
 /// An I/O unit for programs.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
+    /// Of the port that was asked.
     lid: u16,
     /// Counts changes of its controllers.
     change_id: u16,
+    /// That the unit has, used or not.
     slots: u8,
+    /// Of slots that hold one.
     controllers: Vec<Controller<'a>>,
 }
 
@@ -44,19 +48,27 @@ impl Document for Line<'_> {
     const SCHEMA: &'static str = "sapphire.query-srp-targets/1";
 }
 
+/// What a slot holds.
 #[derive(Debug, Serialize)]
 struct Controller<'a> {
+    /// From 1 on.
     slot: u8,
+    /// Shape: `0x` and 16 digits.
     guid: String,
+    /// As the device says it.
     id: &'a str,
     /// It is an SRP target.
     srp: bool,
+    /// Of a target, its service entries.
     services: Vec<Service<'a>>,
 }
 
+/// A service entry of a controller.
 #[derive(Debug, Serialize)]
 struct Service<'a> {
+    /// As the device says it; SRP's begins with `SRP.T10:`.
     name: &'a str,
+    /// Shape: as of GUIDs.
     service_id: String,
 }
 
@@ -88,6 +100,8 @@ impl<'a> Controller<'a> {
 }
 
 /// The id string is quoted: it comes from a device and may hold anything.
+///
+/// A GUID says which device it is; whether it is an SRP target, its protocol does.
 fn print_controller(controller: &survey::Controller) {
     let kind = if controller.is_srp { "SRP" } else { "not SRP" };
     outln!(

@@ -24,12 +24,15 @@ use crate::server::health::Observed;
 pub(super) const SCHEMA: &str = "sapphired.health/1";
 
 /// All that is known of links.
+///
+/// Units are in the names: seconds end with `_s`.
 #[derive(Debug, Serialize)]
 pub(in crate::server) struct HealthReport {
     /// Each port is read once in this time; none: ports are not asked.
     period_s: Option<u64>,
     /// Why they cannot be asked.
     problem: Option<String>,
+    /// That have a link; switches and hosts.
     devices: usize,
     /// Ends of links.
     ports: usize,
@@ -37,9 +40,13 @@ pub(in crate::server) struct HealthReport {
     read: usize,
     /// How long ago the port was read that waits for the longest.
     oldest_s: Option<u64>,
+    /// Gets and Sets that were sent.
     requests: u64,
+    /// Of these, answered with success.
     answered: u64,
+    /// Given up after their tries.
     unanswered: u64,
+    /// Answered with an error status.
     refused: u64,
     /// Sets that cleared counters.
     cleared: u64,
@@ -58,29 +65,42 @@ pub(in crate::server) struct HealthReport {
 }
 
 /// A finding.
+///
+/// `kind` is stable, the sentences are not.
 #[derive(Debug, Serialize)]
 struct FindingReport {
+    /// A word that stays from version to version.
     kind: &'static str,
     /// `fault` or `hint`.
     severity: &'static str,
+    /// Where it was found.
     at: At,
     /// The far end of the link.
     peer: Option<At>,
+    /// What was seen, in a sentence.
     what: String,
+    /// Errors counted here; none where it is no matter of counters.
     count: Option<u64>,
+    /// The same at the far end.
     peer_count: Option<u64>,
+    /// Of the link, where it can be told.
     bit_error_rate: Option<f64>,
+    /// Why that is likely.
     cause: &'static str,
+    /// What to do.
     remedy: &'static str,
     /// How long it stands.
     age_s: u64,
 }
 
 /// A port, or a device.
+///
+/// Three fields, so that a program can join it with what it knows by any of them.
 #[derive(Debug, Serialize)]
 struct At {
     /// Of the node: 16 hexadecimal digits.
     guid: String,
+    /// None for a device as a whole.
     port: Option<u8>,
     /// NodeDescription.
     name: String,
@@ -89,16 +109,21 @@ struct At {
 /// A port with its counters.
 #[derive(Debug, Serialize)]
 struct OfPort {
+    /// This end.
     at: At,
+    /// The other; none where it is not known.
     peer: Option<At>,
     /// As `4x` and `EDR`; none where the port tells none that there is.
     width: Option<String>,
+    /// Likewise.
     speed: Option<String>,
     /// The best that the port can do.
     can_width: Option<String>,
+    /// Likewise.
     can_speed: Option<String>,
     /// How long ago it was read.
     read_s: Option<u64>,
+    /// Those that the port has.
     counters: Pairs<&'static str, u64>,
     /// Those of them that are at their largest value.
     full: Vec<&'static str>,
@@ -106,8 +131,11 @@ struct OfPort {
     hour: Pairs<&'static str, u64>,
 }
 
+// Made in the thread of the control socket; the lock is the one that the watcher takes turn by turn.
 impl HealthReport {
     /// As it is now. `node`: a name or GUID, whose ports are told too.
+    ///
+    /// None of an unknown node: its list is empty, and the caller says so.
     pub(super) fn new(observed: &Observed, node: Option<&str>) -> Self {
         let now = sm_port::now();
         // Both of one moment, and the lock is given back before anything is made of them.
@@ -132,6 +160,7 @@ impl HealthReport {
             refused: asked.refused,
             cleared: asked.cleared,
             resets: report.resets,
+            // All counters by name, those at 0 too: a program need not know which there are.
             totals: Pairs(
                 Counter::ALL
                     .into_iter()
@@ -184,6 +213,7 @@ impl OfPort {
         let (width, speed) = port.end.active.unzip();
         let can = port.end.supported;
         let reading = port.read.as_ref().map(|(_, reading)| *reading);
+        // A counter that the port does not have is left out, not 0.
         let value = |counter: Counter| Some((counter.name(), reading?.get(counter)?));
         let full = |counter: &Counter| reading.is_some_and(|it| it.is_full(*counter));
         Self {

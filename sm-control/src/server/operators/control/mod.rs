@@ -13,6 +13,8 @@
 //! `code` is for programs and belongs to the interface: `bad-request`, `denied`, `busy`, `failed`, `refused` (of maintenance: the
 //! subnet does not allow it, and nothing has changed).
 //! `error` is for people and may change.
+//!
+//! A line is bounded, and so is the number of connections: whoever may connect may be anybody on this machine.
 
 mod connection;
 mod health_report;
@@ -39,6 +41,8 @@ pub(in crate::server) use socket::Socket;
 use status_report::StatusReport;
 
 /// Connections at a time of those who may only ask; the oldest go for newer ones.
+///
+/// More than an operator has terminals, and few enough for the daemon's own descriptors.
 const ASKERS: usize = 64;
 
 /// The same of those who may command; they have their own, so that nobody can keep them out.
@@ -48,10 +52,14 @@ const COMMANDERS: usize = 16;
 pub(in crate::server) const CONNECTIONS: usize = ASKERS + COMMANDERS;
 
 /// What the thread that loads is to do, and where the answer goes. Who asked may have left by then.
+///
+/// The thread that serves sockets orders nothing itself: loads are one at a time, in one thread.
 pub(in crate::server) struct Command {
+    /// Nothing else is passed: whether the asker may order it was judged before.
     pub(in crate::server) work: Work,
     /// Process and user that ask.
     pub(in crate::server) by: Peer,
+    /// A reply that nobody takes is dropped.
     pub(in crate::server) reply: oneshot::Sender<Result<Answer, Refusal>>,
 }
 
@@ -74,6 +82,8 @@ impl fmt::Display for Work {
 }
 
 /// What makes the daemon load.
+///
+/// Its words stand in the status as the reason of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::server) enum Order {
     /// Read the sources again.
@@ -141,6 +151,7 @@ impl Answer {
 pub(in crate::server) struct Peer {
     /// 0 where it cannot be known.
     pub(in crate::server) pid: i32,
+    /// As the kernel has it, in the daemon's user namespace.
     pub(in crate::server) uid: u32,
     /// It is root or the daemon's own user.
     may_command: bool,
@@ -212,7 +223,9 @@ fn in_json(answer: Result<Answer, Refusal>) -> String {
 
 /// What connections share. Read only, but for the channel.
 pub(in crate::server) struct Context {
+    /// For verbs that only ask.
     status: Arc<Status>,
+    /// To the thread that loads; bounded, so an asker may be told that it is busy.
     commands: Sender<Command>,
     /// The daemon's user, whose orders are taken besides root's.
     own_uid: u32,
@@ -247,6 +260,8 @@ impl Context {
 }
 
 /// Takes connections for ever. Errors: the listener cannot be used.
+///
+/// A connection that cannot be judged (no credentials) is not served.
 pub(in crate::server) fn serve(
     listener: StdListener,
     context: Context,

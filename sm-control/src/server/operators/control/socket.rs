@@ -29,6 +29,7 @@ use crate::config::ControlSection;
 pub(in crate::server) struct Socket {
     path: PathBuf,
     /// Another daemon's must stay.
+    /// Device and inode of what this process has put there.
     inode: (u64, u64),
 }
 
@@ -39,6 +40,7 @@ impl Socket {
     ) -> Result<(UnixListener, Self), ControlSocketError> {
         check(section)?;
         let bound = || {
+            // The group first: without it nothing is touched.
             let group = group(section)?;
             make_way(&section.path)?;
             Ok(place(section, group)?)

@@ -1,6 +1,8 @@
 //! The course of a line between two signs: straight, or a bow between two of one row.
 //!
 //! A straight line between two of one row would run through all between them.
+//!
+//! Lines, arrows and labels of one hop ask the same course, so they lie on each other.
 
 use super::super::layout::Layout;
 use super::super::scene::Scene;
@@ -8,6 +10,8 @@ use super::super::shape::Form;
 use crate::draw::paper::Point;
 
 /// Where a line runs, from the sign that sends.
+///
+/// Shape: a straight line, or a quadratic curve with one control point.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Course {
     from: Point,
@@ -17,6 +21,7 @@ pub(super) struct Course {
 }
 
 impl Course {
+    /// Bows only in rows: in circles two signs never have a third between them on a line.
     pub(super) fn of(scene: &Scene, layout: &Layout, from: usize, to: usize) -> Self {
         let (start, end) = (layout.points[from], layout.points[to]);
         let is_level = scene.shape.form == Form::Rows && start.y == end.y;
@@ -46,6 +51,8 @@ impl Course {
     }
 
     /// The point at a part of the way, from 0 to 1, and the direction there, of length 1.
+    ///
+    /// Source: de Casteljau's construction.
     pub(super) fn at(&self, part: f64) -> ((f64, f64), (f64, f64)) {
         let real = |point: Point| (f64::from(point.x), f64::from(point.y));
         let (from, to) = (real(self.from), real(self.to));

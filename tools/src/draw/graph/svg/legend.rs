@@ -1,4 +1,6 @@
 //! What the signs mean: only those that occur.
+//!
+//! A legend that explains what is not in the picture makes people look for it.
 
 use std::collections::BTreeSet;
 
@@ -8,6 +10,7 @@ use super::super::scene::Scene;
 use super::matrix;
 use crate::draw::paper::{Scale, Sign, colours};
 
+/// Each with its words; drawn by `paper`, below the picture.
 type Lines = Vec<(Sign, String)>;
 
 /// In the order of the picture: damage, form, then what was asked for.
@@ -57,6 +60,7 @@ pub(super) fn signs(scene: &Scene, layout: &Layout) -> Lines {
     signs
 }
 
+/// Switches and cables that are not there, each as the picture shows it at this detail.
 fn damage(scene: &Scene) -> Lines {
     let mut signs = Vec::new();
     if !scene.lost_switches.is_empty() && scene.detail == Detail::Switches {
@@ -92,6 +96,7 @@ fn damage(scene: &Scene) -> Lines {
     signs
 }
 
+/// Root and branches; in a matrix the branches alone, as dots.
 fn tree(scene: &Scene) -> Lines {
     if scene.tree.is_none() {
         return Vec::new();
@@ -134,6 +139,8 @@ fn paths(scene: &Scene) -> Lines {
 }
 
 /// The steps, all of one width.
+///
+/// Of a matrix: all cells are as large as each other, so only colours tell them apart.
 fn steps(scale: &Scale, width: &'static str, what: &str) -> Lines {
     let steps = scale.steps().into_iter();
     let signs = steps
@@ -141,6 +148,7 @@ fn steps(scale: &Scale, width: &'static str, what: &str) -> Lines {
     signs.collect()
 }
 
+/// Of lines, which colour and width tell apart.
 fn by_width(scale: &Scale, what: &str) -> Lines {
     let steps = scale.steps().into_iter();
     let signs = steps.map(|(colour, width, range)| {

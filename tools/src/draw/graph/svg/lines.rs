@@ -11,15 +11,21 @@ use super::course::Course;
 use crate::draw::paper::{colours, counted};
 
 /// Lines up to which each has an element and a title of its own.
+///
+/// With more nobody could point at one, and titles would be most of the file.
 const TITLED: usize = 300;
 
 /// A line's looks: colour, width.
+///
+/// Lines of one look share a group, so colours and widths are written once.
 type Look = (&'static str, String);
 
+/// Plain ones below, loaded ones by load, missing ones and counts over all.
 pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     let scale = super::scale(scene);
     let mut plain = Vec::new();
     let mut loaded: BTreeMap<usize, Vec<_>> = BTreeMap::new();
+    // Of a bundle that is lost as a whole only the missing line is drawn.
     for (ends, bundle) in scene.between().filter(|(_, it)| it.lost < it.cables) {
         match scale.step(bundle.load()) {
             Some(step) => loaded.entry(step).or_default().push((ends, bundle)),
@@ -39,6 +45,8 @@ pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 }
 
 /// Thousands of lines as wide as some would be one surface.
+///
+/// Shape: a number with one digit behind the point, for `stroke-width`.
 fn thinned(width: &str, scene: &Scene) -> String {
     let part = match scene.bundles.len() {
         0..=100 => 1.0,
@@ -50,6 +58,8 @@ fn thinned(width: &str, scene: &Scene) -> String {
 }
 
 /// Wider with more cables: a step for each doubling.
+///
+/// Between switches all are as thin as their number asks for: there a line is mostly one cable.
 fn plain_width(bundle: &Bundle, scene: &Scene) -> String {
     let many = scene.bundles.len();
     if scene.detail == Detail::Switches {
@@ -65,6 +75,7 @@ fn plain_width(bundle: &Bundle, scene: &Scene) -> String {
     format!("{:.1}", 0.4 + f64::from(doublings) * part)
 }
 
+/// Lines of one step of load, or with no step by their own width.
 fn group(
     xml: &mut Xml,
     scene: &Scene,
@@ -92,6 +103,7 @@ fn group(
     }
 }
 
+/// Each with its title, or all as one path where there are too many.
 fn draw(xml: &mut Xml, scene: &Scene, layout: &Layout, lines: &[&((usize, usize), &Bundle)]) {
     let course = |(one, other): (usize, usize)| Course::of(scene, layout, one, other).data();
     if scene.bundles.len() > TITLED {
@@ -109,6 +121,8 @@ fn draw(xml: &mut Xml, scene: &Scene, layout: &Layout, lines: &[&((usize, usize)
 }
 
 /// `L0 to T1: 2 cables, 12 paths on the busiest: VL 0 8, VL 1 4`
+///
+/// The same words as in the text beside the picture, so that both can be searched for.
 pub(super) fn title(scene: &Scene, (one, other): (usize, usize), bundle: &Bundle) -> String {
     let name = |sign: usize| match scene.detail {
         Detail::Switches => scene.signs[sign].name.clone(),
@@ -137,6 +151,8 @@ pub(super) fn title(scene: &Scene, (one, other): (usize, usize), bundle: &Bundle
 }
 
 /// Between signs that are there: a switch that is crossed out says enough of its cables.
+///
+/// Over the others and dashed: a gap would not be seen among hundreds of lines.
 fn missing(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     xml.open(
         "g",
@@ -155,6 +171,8 @@ fn missing(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 }
 
 /// How many cables a line is, where lines are few and some are more than one.
+///
+/// Wide lines say it roughly; a number only fits where lines are apart.
 fn counts(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     if scene.bundles.len() > 100 || layout.pitch < 40 {
         return;

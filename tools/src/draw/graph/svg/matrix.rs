@@ -17,11 +17,14 @@ const TOP: i32 = 96;
 const LEFT: i32 = MARGIN + 60;
 
 /// Side of a cell.
+///
+/// As large as leaves the whole below about 900 pixels, and never too small to be seen.
 fn side(scene: &Scene) -> i32 {
     let signs = count(scene).max(1);
     (900 / signs).clamp(3, 20)
 }
 
+/// Rows, and as many columns.
 fn count(scene: &Scene) -> i32 {
     i32::try_from(scene.signs.len()).unwrap_or(i32::MAX)
 }
@@ -33,6 +36,8 @@ pub(super) fn size(scene: &Scene) -> (i32, i32) {
 }
 
 /// What a cell is coloured by: load, else cables.
+///
+/// Units: paths on the busiest cable, or cables that are there.
 pub(super) fn weight(scene: &Scene, bundle: &Bundle) -> u32 {
     if scene.has_load {
         bundle.load()
@@ -46,6 +51,7 @@ pub(super) fn scale(scene: &Scene) -> Scale {
     Scale::of(scene.bundles.values().map(|bundle| weight(scene, bundle)))
 }
 
+/// Cells below, then numbers of rows and columns, then what was asked for.
 pub(super) fn draw(xml: &mut Xml, scene: &Scene) {
     let (side, all) = (side(scene), side(scene) * count(scene));
     xml.empty(
@@ -64,6 +70,7 @@ pub(super) fn draw(xml: &mut Xml, scene: &Scene) {
     for ((one, other), bundle) in &scene.bundles {
         let step = scale.step(weight(scene, bundle));
         let colour = step.and_then(|step| colours::LOAD.get(step)).map(|it| it.0);
+        // Damage outweighs load: a cell can have one colour.
         let colour = if bundle.failed > 0 {
             Some(colours::MISSING)
         } else {
@@ -85,12 +92,16 @@ pub(super) fn draw(xml: &mut Xml, scene: &Scene) {
 }
 
 /// Row and column of a bundle, on both sides of the diagonal.
+///
+/// A cable has no direction, so its cell is on both sides; a hop has one, and uses the first.
 fn both(one: usize, other: usize) -> [(i32, i32); 2] {
     let [one, other] = [one, other].map(|sign| i32::try_from(sign).unwrap_or(i32::MAX));
     [(one, other), (other, one)]
 }
 
 /// Path data of cells, sorted by row; neighbours in a row as one.
+///
+/// A path for each colour: an element for each cell would make the file ten times as large.
 fn rectangles(places: &[(i32, i32)], side: i32) -> String {
     let runs = places.chunk_by(|one, two| one.0 == two.0 && one.1 + 1 == two.1);
     let rectangles = runs.filter_map(|run| {
@@ -103,6 +114,8 @@ fn rectangles(places: &[(i32, i32)], side: i32) -> String {
 }
 
 /// Numbers of rows and columns, from 1; levels where a new one begins.
+///
+/// Counted from 1 as rows are when somebody points at one.
 fn ticks(xml: &mut Xml, scene: &Scene, side: i32) {
     let step = match scene.signs.len() {
         0..=20 => 1,
@@ -136,6 +149,8 @@ fn ticks(xml: &mut Xml, scene: &Scene, side: i32) {
 }
 
 /// A dot in each cell with a branch, from row to column.
+///
+/// Unlike cables it is not drawn twice: the side of the diagonal says which way.
 fn tree(xml: &mut Xml, scene: &Scene, side: i32) {
     let Some(tree) = &scene.tree else {
         return;
@@ -153,6 +168,8 @@ fn tree(xml: &mut Xml, scene: &Scene, side: i32) {
 }
 
 /// A cell for each hop, from the row to the column, in the colour of its VL.
+///
+/// Larger than its cell, so that it shows around what fills it.
 fn paths(xml: &mut Xml, scene: &Scene, side: i32) {
     for path in &scene.paths {
         for (nth, hop) in path.hops.iter().enumerate() {

@@ -1,4 +1,6 @@
 //! Tree and paths, over the lines that they use.
+//!
+//! Drawn last: what was asked for must not be hidden by what is there anyway.
 
 use std::collections::BTreeMap;
 
@@ -82,6 +84,7 @@ pub(super) fn paths(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     }
 }
 
+/// For who points at a hop: the whole path, the hop, SL and VL.
 fn title(scene: &Scene, path: &Path, hop: Hop) -> String {
     let [from, to] = [hop.from, hop.to].map(|sign| &scene.signs[sign].name);
     let (source, destination) = (&path.trace.from.name, &path.trace.to.name);
@@ -90,6 +93,8 @@ fn title(scene: &Scene, path: &Path, hop: Hop) -> String {
 }
 
 /// Only asked of paths with hops, which have an SL.
+///
+/// 0 would be an SL like others, so a path without one has no hops to be asked for.
 fn sl(path: &Path) -> u8 {
     path.trace.sl.as_ref().copied().unwrap_or(0)
 }
@@ -113,6 +118,8 @@ fn head(xml: &mut Xml, course: &Course, size: f64, colour: &str) {
 
 /// SL and VL on each hop, where there is room; nearer to where it begins, so that labels of a way up and of one down do
 /// not meet where they cross. Labels of several paths on one line stand below each other.
+///
+/// Without room there are none at all: colours of VLs and titles still say it.
 pub(super) fn labels(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     if scene.detail != Detail::Switches || layout.pitch < 40 {
         return;
@@ -159,6 +166,8 @@ fn label(xml: &mut Xml, at: Point, path: &Path, hop: Hop) {
 }
 
 /// Whole pixels.
+///
+/// SVG takes fractions, but whole numbers make smaller files and equal ones.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a place in a picture of some thousand pixels"

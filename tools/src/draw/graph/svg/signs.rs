@@ -1,4 +1,6 @@
 //! Switches, and blocks of them, with what stands beside them.
+//!
+//! A sign has its title as an element: pages that can be pointed at show it, printers do not.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +13,10 @@ use super::super::shape::Form;
 use crate::draw::paper::{Point, colours, counted, marks};
 
 /// Size of names.
+/// Units: pixels.
 const SIZE: i32 = 11;
 
+/// Blocks have their numbers in them; names of single switches stand beside, where they have room.
 pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     if scene.detail == Detail::Switches {
         switches(xml, scene, layout);
@@ -24,6 +28,7 @@ pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     }
 }
 
+/// Crossed out before lettered: that a switch is lost is worth more than that a path begins there.
 fn switches(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     let letters = letters(scene);
     let dot = layout.dot;
@@ -46,6 +51,8 @@ fn switches(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 }
 
 /// A switch without hosts.
+///
+/// Filled with the paper, so that lines end at its rim.
 pub(super) fn hollow(xml: &mut Xml, at: Point, dot: i32, title: &str) {
     xml.titled(
         "circle",
@@ -62,6 +69,8 @@ pub(super) fn hollow(xml: &mut Xml, at: Point, dot: i32, title: &str) {
 }
 
 /// Letters on switches; the last word is with the ends of paths.
+///
+/// By sign. At most one letter each, as there is no room for two.
 pub(super) fn letters(scene: &Scene) -> BTreeMap<usize, char> {
     let mut letters = BTreeMap::new();
     let root = scene.tree.iter().filter_map(|tree| tree.root);
@@ -75,6 +84,8 @@ pub(super) fn letters(scene: &Scene) -> BTreeMap<usize, char> {
 }
 
 /// Boxes with the numbers of switches and hosts.
+///
+/// Red around those that lack a switch: a block cannot be crossed out for one of many.
 fn blocks(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     let letters = letters(scene);
     let (width, height) = (76, 36);
@@ -112,6 +123,7 @@ fn blocks(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     }
 }
 
+/// A line of words in a block.
 fn word(xml: &mut Xml, at: Point, anchor: &str, colour: &str, words: &str) {
     xml.words(
         "text",
@@ -127,6 +139,8 @@ fn word(xml: &mut Xml, at: Point, anchor: &str, colour: &str, words: &str) {
 }
 
 /// All or none: a name here and none there would confuse.
+///
+/// Decided by the longest name and not by each one.
 pub(super) fn names_fit(scene: &Scene, layout: &Layout) -> bool {
     let longest = scene.signs.iter().map(|sign| sign.name.chars().count());
     let longest = i32::try_from(longest.max().unwrap_or(0)).unwrap_or(i32::MAX);
@@ -141,6 +155,8 @@ pub(super) fn names_fit(scene: &Scene, layout: &Layout) -> bool {
 }
 
 /// Where few lines run: below the leaves, above the top, else at the right; on circles outwards.
+///
+/// Numbers of hosts stand below the names of leaves, in rows only: around a circle that place is another switch's.
 fn names(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     let top = scene.shape.levels().saturating_sub(1);
     let dot = layout.dot;
@@ -179,6 +195,7 @@ fn names(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     }
 }
 
+/// How far beside its sign a name stands, and where it is anchored: away from the middle of the circle.
 fn outwards(at: Point, centre: Point, dot: i32) -> ((i32, i32), &'static str) {
     let (x, y) = (at.x - centre.x, at.y - centre.y);
     if x.abs() * 3 < y.abs() {

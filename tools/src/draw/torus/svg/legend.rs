@@ -63,6 +63,7 @@ fn has_slants(scene: &Scene, through: Axis) -> bool {
         || scene.missing_links().any(|link| link.axis == through)
 }
 
+/// Places without a switch, and links that should be there and are not.
 fn damage(scene: &Scene) -> Vec<(Sign, String)> {
     let mut signs = Vec::new();
     if scene.empty_places().next().is_some() {
@@ -75,6 +76,7 @@ fn damage(scene: &Scene) -> Vec<(Sign, String)> {
     signs
 }
 
+/// Nothing where no tree was asked for, or the engine has none.
 fn of_tree(scene: &Scene) -> Vec<(Sign, String)> {
     if scene.tree.is_none() {
         return Vec::new();
@@ -115,6 +117,8 @@ fn of_paths(scene: &Scene, layout: &Layout) -> Vec<(Sign, String)> {
 }
 
 /// The steps that links of this scene can have.
+///
+/// The scale is that of the links, so that legend and picture cannot disagree.
 fn of_load(scene: &Scene) -> Vec<(Sign, String)> {
     let Some(load) = &scene.load else {
         return Vec::new();

@@ -37,6 +37,8 @@ pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 }
 
 /// In the order of the scene, with the ports of their cables.
+///
+/// Missing ones and those that a mesh does not have are left out.
 fn wired(scene: &Scene) -> impl Iterator<Item = (&Link, &[(u8, u8)])> {
     scene.links.iter().filter_map(|link| match &link.state {
         LinkState::Wired(cables) => Some((link, cables.as_slice())),
@@ -44,6 +46,7 @@ fn wired(scene: &Scene) -> impl Iterator<Item = (&Link, &[(u8, u8)])> {
     })
 }
 
+/// Links without load show through as these; loaded ones are drawn over them.
 fn plain(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     xml.open(
         "g",
@@ -71,6 +74,8 @@ fn plain(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 }
 
 /// `1,0,0 to 2,0,0: S1_0_0 port 1 to S2_0_0 port 2`
+///
+/// All cables of the link, as somebody with a cable in hand looks for a port.
 fn title(link: &Link, cables: &[(u8, u8)], scene: &Scene) -> String {
     let (low, high) = (link.id.low, link.id.high(scene.shape));
     let name = |at| {
@@ -95,6 +100,8 @@ pub(super) fn data(segments: &[Segment]) -> String {
 }
 
 /// Also those to other planes, as slanted stubs at both ends.
+///
+/// A link that should be there is known from the shape: its title names places, not ports.
 fn missing(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     // Short links take short dashes, or a missing one looks like a plain one.
     let dashes = match layout.room.letters {
@@ -147,6 +154,8 @@ fn counts(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 }
 
 /// Links without load stay plain.
+///
+/// By cable: a link of two with twice the paths is no busier than its neighbours.
 fn loaded(xml: &mut Xml, scene: &Scene, layout: &Layout, load: &Load) {
     let scale = scale(scene, load);
     xml.open("g", &[("fill", &"none")]);
@@ -175,11 +184,15 @@ fn loaded(xml: &mut Xml, scene: &Scene, layout: &Layout, load: &Load) {
 }
 
 /// As in titles: lower end first.
+///
+/// Shape: coordinates, not names: links are of places.
 fn ends(link: &Link, shape: Shape) -> String {
     format!("{} to {}", link.id.low, link.id.high(shape))
 }
 
 /// Over wired links alone.
+///
+/// Missing ones carry nothing, and would draw the lowest step down.
 pub(super) fn scale(scene: &Scene, load: &Load) -> Scale {
     Scale::of(wired(scene).map(|(link, cables)| load.per_cable(link.id, cables.len())))
 }
