@@ -7,6 +7,8 @@
 //!
 //! A file of names is in the format of docs/ulps.md. A name that the
 //! built-in table has already is replaced; one that the file has twice is an error with its place.
+//!
+//! A file is read once for a verb, however many names it is asked about.
 
 use std::path::{Path, PathBuf};
 
@@ -21,6 +23,8 @@ use crate::failure::{Failure, Outcome};
 use crate::json::{self, Document};
 
 /// Built-in names and those of a file. Errors: the file cannot be read or parsed.
+///
+/// Names of a file outweigh built-in ones, as an operator knows what listens where.
 pub(crate) fn names(file: Option<&Path>) -> Outcome<UlpNames> {
     let names = UlpNames::default();
     let Some(path) = file else {
@@ -37,6 +41,8 @@ pub(crate) fn names(file: Option<&Path>) -> Outcome<UlpNames> {
 }
 
 /// What a word means as `--service`. Errors: no service is called so.
+///
+/// Errors say what the word could have meant, where something like it is known.
 pub(crate) fn service(names: &UlpNames, word: &str) -> Outcome<Service> {
     names.service(word).map_err(|error| {
         let advice = error.problem.advice();
@@ -49,11 +55,14 @@ pub(crate) fn service(names: &UlpNames, word: &str) -> Outcome<Service> {
 }
 
 /// The service id of a request, and what it stands for.
+///
+/// Told with an answer too: an SA answers with a path whether or not it knows the id.
 #[derive(Debug, Serialize)]
 pub(crate) struct Asked {
     /// Shape: `0x` and 16 digits.
     pub(crate) service_id: String,
     /// None for an id that no service has.
+    /// As the table has it.
     name: Option<String>,
     /// The name, or what is known of the id.
     pub(crate) what: String,
@@ -61,6 +70,8 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// None for a request that names no service id.
+    ///
+    /// An id without a name is described by its port space.
     pub(crate) fn about(names: &UlpNames, id: Option<ServiceId>) -> Option<Self> {
         let id = id?;
         Some(Self {
@@ -105,6 +116,8 @@ pub(crate) fn run(verb: &Services) -> Outcome {
 }
 
 /// What a name or a service id stands for.
+///
+/// Columns of the table for people, members of an object for programs.
 #[derive(Debug, Serialize)]
 struct Row {
     /// None for an id that no service has.
@@ -122,6 +135,7 @@ struct Row {
     service_ids: Vec<String>,
 }
 
+// One document per name, so that a list of names gives as many lines.
 impl Document for Row {
     const SCHEMA: &'static str = "sapphire.query-services/1";
 }
@@ -189,6 +203,7 @@ fn range((low, high): &(u64, u64)) -> String {
     }
 }
 
+/// A dash for what a service does not have.
 fn print(row: &Row) {
     let ids = match row.service_ids.as_slice() {
         [] => row.matched_by.unwrap_or("-").to_owned(),

@@ -57,6 +57,7 @@ enum ScopeUse {
     Ignored,
 }
 
+/// Errors: the fabric cannot be read or routed; a scope has an error (exit status 3).
 pub(crate) fn run(verb: &Setup) -> Outcome {
     let inputs = verb.fabric.inputs();
     let sources = pipeline::read(&inputs).map_err(|problem| failure(problem.into()))?;
@@ -130,12 +131,19 @@ fn warnings(parts: &FabricState) -> Vec<Remark> {
 /// A port per line: `jq` and `grep` take one after the other, and nothing is held in memory for it.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
+    /// Of the port; of a switch's external port that of the switch.
     guid: String,
+    /// From 0 on for switches.
     port: u8,
+    /// As fabric files name it.
     node: &'a str,
+    /// One row for a CA; for a switch one for each input, or as many as differ.
     sl2vl: Vec<Row>,
+    /// VL and weight.
     vlarb_high: Vec<[u8; 2]>,
+    /// Likewise.
     vlarb_low: Vec<[u8; 2]>,
+    /// VLHighLimit.
     high_limit: u8,
 }
 
@@ -144,14 +152,20 @@ impl Document for Line<'_> {
 }
 
 /// From which port in to which port out.
+///
+/// `vl` by SL: 15 means that the packet is dropped.
 #[derive(Debug, Serialize)]
 struct Row {
+    /// Of a CA 0, as it has no inputs.
     r#in: u8,
+    /// Likewise of a CA.
     out: u8,
     vl: [u8; 16],
 }
 
 /// One port after the other, made as they are written.
+///
+/// Errors: standard output.
 fn lines(out: &mut impl Write, parts: &FabricState, scopes: Option<&Scopes<'_>>) -> io::Result<()> {
     for port in port_tables_with(parts, scopes) {
         json::write(out, &line(parts, &port))?;
@@ -159,6 +173,7 @@ fn lines(out: &mut impl Write, parts: &FabricState, scopes: Option<&Scopes<'_>>)
     Ok(())
 }
 
+/// A port with its tables, as they would be programmed.
 fn line<'a>(parts: &'a FabricState, port: &PortTables) -> Line<'a> {
     let rows = port.sl2vl.iter().map(|row| Row {
         r#in: row.input,

@@ -58,22 +58,35 @@ pub(crate) struct Files {
 /// What a file holds, for programs.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
+    /// As it was given.
     file: String,
     /// True: one that is damaged is an error.
     ok: bool,
+    /// Of the daemon that made it; 0 for none.
     epoch: u64,
+    /// Seconds since 1970; 0 where it was built reproducibly.
     built_unix: u64,
+    /// Of the file.
     bytes: usize,
+    /// Shape: 16 hex digits, XXH3 over everything.
     digest: String,
+    /// Ports of CAs and routers.
     hosts: usize,
+    /// Those that are routed.
     switches: usize,
+    /// Match rules; none without a policy.
     rules: Option<u32>,
+    /// Kinds of paths between switches.
     path_classes: usize,
+    /// How the class of a pair is found.
     encoding: &'a str,
+    /// Answers differ by it, with the same policy.
     qos: bool,
+    /// The SA's key is inside; never which.
     sa_key: bool,
     /// Units: bytes.
     sections: Pairs<&'static str, usize>,
+    /// What it was made from, a line each.
     provenance: Vec<&'a str>,
 }
 
@@ -84,9 +97,11 @@ impl Document for Line<'_> {
 /// What a copy holds, for programs.
 #[derive(Debug, Serialize)]
 struct Exported {
+    /// The copy.
     file: String,
     /// 16 hex digits.
     digest: String,
+    /// Of the copy.
     bytes: usize,
 }
 
@@ -94,6 +109,7 @@ impl Document for Exported {
     const SCHEMA: &'static str = "sapphire.snapshot-export/1";
 }
 
+/// Errors: a file is no snapshot, or is damaged; a copy cannot be written.
 pub(crate) fn run(verb: &Snapshot) -> Outcome {
     match verb {
         Snapshot::Info(files) => each(files, print_info),
@@ -163,6 +179,8 @@ fn line(file: String, info: &SnapshotInfo) -> Line<'_> {
 }
 
 /// Sections without bytes, such as those of a policy where there is none, are left out.
+///
+/// Sections in the order of the file.
 fn print_info(path: &str, info: &SnapshotInfo) {
     outln!("{path}");
     outln!("  digest        xxh3:{:016x}", info.digest);

@@ -25,6 +25,8 @@ use super::machine::Machine;
 const OURS: [&str; 2] = ["opensm", "sapphired"];
 
 /// A finding for each node, then for each process that has one open.
+///
+/// A device without one is a finding by itself: nothing of the daemon could be attached there.
 pub(super) fn look(machine: &Machine, findings: &mut Vec<Finding>) {
     let umads = machine.names("/sys/class/infiniband_mad");
     let umads: Vec<&String> = umads
@@ -126,6 +128,8 @@ fn files_of(machine: &Machine, process: u32) -> Vec<String> {
 }
 
 /// A warning only: a monitor that reads counters has the file open and harms nobody.
+///
+/// What it has registered for cannot be seen from here.
 fn held(machine: &Machine, process: u32, file: &str) -> Finding {
     let command = machine.command(process).unwrap_or_else(|| "?".to_owned());
     let what = format!("{command} (process {process}) has {file} open");

@@ -19,13 +19,17 @@ use sa_wire::{Lid, Sl};
 pub(crate) const VLS: usize = 16;
 
 /// Paths by VL.
+///
+/// Index: VL.
 pub(crate) type ByVl = [u32; VLS];
 
 /// Paths that leave by each cable between switches, by VL.
 /// A count fits 32 bits: 49,151 LIDs squared do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Counts {
+    /// Where a cable's count is.
     places: Places,
+    /// By place.
     counts: Vec<ByVl>,
 }
 
@@ -41,8 +45,11 @@ struct Places {
 }
 
 /// Packets that one switch sends out alike.
+///
+/// Hosts of one switch differ by the port that they come in by, on which SL2VL depends.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Source {
+    /// Where the packets enter the tables.
     pub(crate) switch: SwitchIx,
     /// The port by which they come into the switch; 0 for its own.
     pub(crate) input: u8,
@@ -53,7 +60,9 @@ pub(crate) struct Source {
 /// Where paths end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Destination {
+    /// At which paths end.
     pub(crate) switch: SwitchIx,
+    /// By which tables are looked up.
     pub(crate) lid: Lid,
 }
 
@@ -98,7 +107,9 @@ impl Counts {
     }
 }
 
+// Flat lists and not a map: the count of a hop is one addition, many millions of times.
 impl Places {
+    /// Cables get their places in the order of switches and ports.
     fn of(topology: &Topology) -> Self {
         let (mut first, mut of_port, mut cables) = (Vec::new(), Vec::new(), 0);
         for switch in &topology.switches {
@@ -143,9 +154,11 @@ struct Work<'a> {
 /// Computed once per switch and destination, followed once per source.
 #[derive(Clone, Copy)]
 struct Way {
+    /// The port that it leaves by.
     output: u8,
     /// Place in the counts.
     place: usize,
+    /// The switch behind that port.
     next: SwitchIx,
     /// By which port packets come in there, on which SL2VL depends.
     next_input: u8,
@@ -153,6 +166,8 @@ struct Way {
 
 impl Work<'_> {
     /// Counts for some destinations, over all sources.
+    ///
+    /// Cost: sources of other switches, times hops.
     fn count(self, destinations: &[Destination]) -> Vec<ByVl> {
         let mut counts = self.places.nothing();
         for destination in destinations {

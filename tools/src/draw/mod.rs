@@ -59,22 +59,32 @@ pub(crate) struct Draw {
 }
 
 /// What the options ask for.
+///
+/// One value for both pictures, so that neither looks at the command line.
 #[derive(Debug, Clone, Copy)]
 struct Asked {
+    /// The engine's tree.
     multicast: bool,
+    /// Paths of each cable.
     load: bool,
+    /// A file, or standard output.
     svg: bool,
+    /// On standard output.
     text: bool,
 }
 
 /// What was drawn, of what was asked for.
 #[derive(Debug, Default)]
 struct Picture {
+    /// The document.
     svg: Option<String>,
+    /// Shape: ends with a line break.
     text: Option<String>,
 }
 
 /// The picture is written also where something in it is wrong; the exit status tells.
+///
+/// Errors: options that contradict each other; those of reading and routing; a path that is not there (exit status 3).
 pub(crate) fn run(verb: &Draw) -> Outcome {
     // A picture in the middle of the other would be of no use to anybody.
     if verb.text && is_standard_output(verb) {
@@ -119,6 +129,7 @@ struct Drawing {
 }
 
 impl Draw {
+    /// The part of the command line that pictures know.
     const fn asked(&self) -> Asked {
         Asked {
             multicast: self.multicast,
@@ -149,11 +160,15 @@ fn draw(verb: &Draw) -> Outcome<Drawing> {
 /// What the picture is made from; SLs of paths are read from a snapshot.
 /// Compiling takes longer than routing, so it is done for paths alone.
 enum Routed {
+    // Boxed, as the two differ much in size.
+    /// Routed: tables, and no snapshot.
     Parts(Box<FabricState>),
+    /// With a snapshot, from which the SA answers.
     Compiled(Box<Compiled>),
 }
 
 impl Routed {
+    /// What both have.
     fn parts(&self) -> &FabricState {
         match self {
             Self::Parts(parts) => parts,
@@ -163,6 +178,8 @@ impl Routed {
 }
 
 /// Warnings of reading are told before routing, which may fail.
+///
+/// Errors: those of reading and routing.
 fn route(inputs: &Inputs) -> Result<Routed, PipelineError> {
     let sources = pipeline::read(inputs)?;
     warn(&sources.warnings);
@@ -171,6 +188,7 @@ fn route(inputs: &Inputs) -> Result<Routed, PipelineError> {
     Ok(Routed::Parts(Box::new(parts)))
 }
 
+/// With the snapshot that `--path` needs. Errors: those of compiling.
 fn compile(inputs: &Inputs) -> Result<Box<Compiled>, PipelineError> {
     let compiled = pipeline::compile(inputs, Stamp::default())?;
     warn(&compiled.warnings);
@@ -221,6 +239,8 @@ fn traces(verb: &Draw, compiled: &Compiled) -> Outcome<Vec<Trace>> {
 }
 
 /// The fabric before `--fail`: what has failed stays in the picture, crossed out.
+///
+/// Errors: it cannot be read, which it could a moment ago.
 fn undamaged(inputs: &Inputs, damaged: &Topology) -> Outcome<Topology> {
     if inputs.failed.is_empty() {
         return Ok(damaged.clone());
@@ -234,6 +254,8 @@ fn undamaged(inputs: &Inputs, damaged: &Topology) -> Outcome<Topology> {
 }
 
 /// The fabric alone: there are no paths, no tree and no load to draw.
+///
+/// Errors: a torus whose switches could not be placed.
 fn draw_refused(verb: &Draw, inputs: &Inputs, refused: &pipeline::Refused) -> Outcome<Drawing> {
     warn(&remarks_of_engine(&refused.refusal.warnings));
     let picture = match refused.refusal.torus.as_deref() {
@@ -270,6 +292,8 @@ fn is_standard_output(verb: &Draw) -> bool {
 }
 
 /// Text and file may both be asked for.
+///
+/// Errors: the file cannot be written.
 fn emit(verb: &Draw, picture: &Picture) -> Outcome {
     if let Some(text) = &picture.text {
         out!("{text}");

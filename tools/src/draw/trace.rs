@@ -17,7 +17,9 @@ use crate::wrong::Wrong;
 /// With an SL there are hops from the first switch to the last; without, none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Trace {
+    /// Who sends.
     pub(crate) from: End,
+    /// Who is sent to.
     pub(crate) to: End,
     /// From switch to switch; empty when both ends are on one switch, and when there is no path.
     pub(crate) hops: Vec<Crossed>,
@@ -34,6 +36,7 @@ pub(crate) struct End {
     pub(crate) lid: Lid,
     /// Where it is plugged in; for a switch itself.
     pub(crate) switch: Option<SwitchIx>,
+    /// By which snapshot, topology and subnet agree.
     pub(crate) ix: EndPortIx,
 }
 
@@ -41,10 +44,13 @@ pub(crate) struct End {
 /// Hops from and to hosts are not drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Crossed {
+    /// The switch that sends.
     pub(crate) switch: SwitchIx,
     /// By which port packets come in.
     pub(crate) input: u8,
+    /// Of `switch`.
     pub(crate) output: u8,
+    /// The one behind that port.
     pub(crate) next: SwitchIx,
     /// On the cable.
     pub(crate) vl: u8,
@@ -71,6 +77,8 @@ impl Trace {
     }
 
     /// Why there is no path.
+    ///
+    /// As a sentence for people; none where there is a path.
     pub(crate) fn problem(&self) -> Option<String> {
         let why = self.sl.as_ref().err()?;
         let (from, to) = (&self.from.name, &self.to.name);
@@ -79,6 +87,8 @@ impl Trace {
 }
 
 /// Topology and subnet number end ports in the same way.
+///
+/// Errors: an index that neither has.
 fn end(compiled: &Compiled, ix: usize) -> Outcome<End> {
     let parts = &compiled.parts;
     let ends = (
@@ -98,6 +108,8 @@ fn end(compiled: &Compiled, ix: usize) -> Outcome<End> {
 }
 
 /// The way through the tables. Errors: where it ends.
+///
+/// Hops from and to hosts are left out: there is no cable between switches to draw.
 fn hops(compiled: &Compiled, source: EndPortIx, dlid: Lid, sl: u8) -> Result<Vec<Crossed>, Wrong> {
     let parts = &compiled.parts;
     let walked = walk(&parts.topology, &parts.routes, parts.qos(), source, dlid)

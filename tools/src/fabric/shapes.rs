@@ -124,6 +124,8 @@ pub(crate) struct Random {
 }
 
 /// `2:1`.
+///
+/// Errors: not two numbers; whether they make a fabric is the generator's to say.
 fn ratio(text: &str) -> Result<(u8, u8), String> {
     let numbers = text
         .split_once(':')
@@ -132,6 +134,8 @@ fn ratio(text: &str) -> Result<(u8, u8), String> {
 }
 
 /// `L0_1:7`.
+///
+/// The last colon, as names may have some.
 fn cable(text: &str) -> Result<(String, u8), String> {
     let end = text
         .rsplit_once(':')
@@ -140,6 +144,8 @@ fn cable(text: &str) -> Result<(String, u8), String> {
 }
 
 /// Errors: as [`write()`].
+///
+/// Levels, radix and ratio decide the rest.
 pub(super) fn write_fat_tree(verb: &FatTree) -> Outcome {
     let spec = FatTreeSpec {
         levels: verb.levels,
@@ -166,6 +172,8 @@ pub(super) fn write_dragonfly_plus(verb: &DragonflyPlus) -> Outcome {
 }
 
 /// `spines`: none where the switches of a group are alike.
+///
+/// Both kinds of dragonfly are one plan, but for the spines.
 const fn groups(verb: &Groups, switches: u8, spines: Option<u8>) -> DragonflySpec {
     DragonflySpec {
         switches,
@@ -177,6 +185,7 @@ const fn groups(verb: &Groups, switches: u8, spines: Option<u8>) -> DragonflySpe
 }
 
 /// Errors: as [`write()`].
+/// Dimensions whose switches are all joined along each.
 pub(super) fn write_hyperx(verb: &HyperX) -> Outcome {
     let spec = HyperXSpec {
         size: verb.size.clone(),
@@ -198,6 +207,8 @@ pub(super) fn write_random(verb: &Random) -> Outcome {
 }
 
 /// Writes a fabric into its folder. Errors: there is no such fabric; a part to leave out is not in it; the folder cannot be written.
+///
+/// All are planned whole first: what is damaged has the names that the whole fabric gives.
 fn write(planned: Result<Wiring, GenerateError>, common: &Common) -> Outcome {
     let wiring = planned.and_then(|wiring| damaged(wiring, common));
     let wiring = wiring.map_err(|error| Failure::usage(error.to_string()))?;

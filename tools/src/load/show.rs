@@ -56,9 +56,11 @@ const QUANTILES: [(&str, f64); 5] = [
 /// One line for the whole run; a null is for what this kind of loop does not have.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
+    /// `open` or `closed`.
     r#loop: &'static str,
     /// `gid` or `lid`.
     workload: &'static str,
+    /// As it was given.
     via: &'a str,
     /// None over a ring.
     sa_lid: Option<u16>,
@@ -78,6 +80,7 @@ struct Line<'a> {
     unsent: u64,
     /// In time, whatever the status.
     answered: u64,
+    /// Without an answer in time; each is a latency of that time.
     timeouts: u64,
     /// Answers after their timeout; not among `answered`.
     late: u64,
@@ -90,12 +93,15 @@ struct Line<'a> {
     /// Answers per second, by wall time.
     qps: f64,
     /// Latencies, without the first tenth of the time.
+    /// How many.
     samples: u64,
+    /// The longest of them.
     max_ns: u64,
     /// Behind its time, the latest request of an open loop.
     sent_late_ns: Option<u64>,
     /// Of the thread that measures, before and after.
     pauses: Pauses,
+    /// Units of all: ns.
     p50_ns: u64,
     p90_ns: u64,
     p99_ns: u64,

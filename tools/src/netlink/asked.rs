@@ -39,14 +39,18 @@ pub(super) fn play(datagram: &[u8]) -> Played {
 /// Whether the agent would find a path is not the question here; what it read is.
 #[derive(Debug, Default)]
 struct Grants {
+    /// None before a question that could be read.
     first: Option<Asked>,
 }
 
 /// The first question of a datagram: one with several messages is judged by its first.
 #[derive(Debug)]
 struct Asked {
+    /// RESOLVE or IP_RESOLVE.
     kind: u16,
+    /// Decides which records a kernel takes.
     path_use: PathUse,
+    /// As the corpus writes it.
     parsed: Parsed,
 }
 
@@ -56,30 +60,40 @@ pub(super) struct Parsed {
     /// 32 hex digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     dgid: Option<String>,
+    /// Likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     sgid: Option<String>,
+    /// Shape: `0x` and 4 digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pkey: Option<String>,
+    /// As the kernel names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<String>,
+    /// From 1 on.
     #[serde(skip_serializing_if = "Option::is_none")]
     port: Option<u8>,
+    /// In the word of the protocol.
     #[serde(skip_serializing_if = "Option::is_none")]
     path_use: Option<&'static str>,
     /// Of the header, which every message has.
     #[serde(skip_serializing_if = "Option::is_none")]
     seq: Option<u32>,
+    /// Shape: `0x` and 16 digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     service_id: Option<String>,
+    /// Shape: `0x` and 2 digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     tclass: Option<String>,
+    /// Shape: `0x` and 3 digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     qos_class: Option<String>,
     /// Of a question for an address, as are those below.
     #[serde(skip_serializing_if = "Option::is_none")]
     ifindex: Option<u32>,
+    /// One of the two, by the kind of the address.
     #[serde(skip_serializing_if = "Option::is_none")]
     ipv4: Option<IpAddr>,
+    /// Likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     ipv6: Option<IpAddr>,
 }
@@ -192,6 +206,7 @@ fn digits(gid: Gid) -> String {
     format!("{:032x}", u128::from_be_bytes(gid.0))
 }
 
+/// As the protocol's header file calls it.
 const fn word(path_use: PathUse) -> &'static str {
     match path_use {
         PathUse::All => "ALL",

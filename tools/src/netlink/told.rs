@@ -19,6 +19,8 @@ use super::vector::Vector;
 use crate::failure::{Failure, Outcome};
 
 /// Errors: the message is no hexadecimal text; the corpus names a query that is not known.
+///
+/// Time is made up: nothing is waited for, whatever the query's timeout.
 pub(super) fn play(vector: &Vector, flavour: Flavour) -> Outcome<Played> {
     let mut datagram = vector.bytes()?;
     let now = Instant::now();
@@ -128,4 +130,5 @@ fn acknowledgement(listener: &mut Queue) -> String {
 }
 
 /// The one vector whose number belongs to no query.
+// By name, not by what it is about: its message looks like any other.
 const WRONG_SEQ: &str = "rep-wrong-seq";

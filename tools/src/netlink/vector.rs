@@ -19,27 +19,37 @@ use crate::failure::{Failure, Outcome};
 /// The whole file is in memory: recordings are some hundred messages.
 #[derive(Debug, Deserialize)]
 pub(super) struct Corpus {
+    /// In the order of the file, which is that of the output.
     pub(super) vectors: Vec<Vector>,
 }
 
 /// One message, or several in a datagram.
 #[derive(Debug, Deserialize)]
 pub(super) struct Vector {
+    /// What the output calls it.
     pub(super) id: String,
+    /// For people; one of them the player knows.
     #[serde(default)]
     pub(super) name: String,
+    /// Who sent it when it was recorded.
     pub(super) direction: Direction,
+    /// The datagram, netlink headers included.
     hex: String,
+    /// The outcome; none where it is only to be shown.
     pub(super) expect: Option<String>,
+    /// Fields that are to be read from it; none where only the outcome counts.
     pub(super) parsed: Option<Map<String, Value>>,
     /// Which query waits in the kernel.
     pub(super) pending_query: Option<u8>,
 }
 
+/// Which side is played is the receiver's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Direction {
+    /// Played to the agent.
     KernelToAgent,
+    /// Played to the emulated kernel.
     AgentToKernel,
 }
 

@@ -43,6 +43,8 @@ pub(crate) struct SrpTargets {
 }
 
 /// Errors: the SA does not answer, or none of the targets.
+///
+/// Targets are asked one after the other, each with its own time-out: one that is silent holds up the others once.
 pub(super) fn run(verb: &SrpTargets) -> Outcome {
     let lids = match verb.lids.as_slice() {
         [] => managed_ports(&verb.way)?,
@@ -90,6 +92,8 @@ fn told(units: &[Unit], mut silent: Vec<(u16, Failure)>) -> Outcome {
 }
 
 /// LIDs of the ports with device management.
+///
+/// Errors: the SA does not answer, or knows none.
 fn managed_ports(way: &Way) -> Outcome<Vec<u16>> {
     const LAYOUT: Layout = Layout::PORT_INFO;
     let field = |name| LAYOUT.fields.iter().find(|field| field.name == name);

@@ -15,9 +15,13 @@ use sa_fabric::display;
 /// Borrowed from `predict`, which made all of these simulations.
 #[derive(Clone, Copy)]
 pub(super) struct Case<'a> {
+    /// Which flows there are.
     pub(super) job: &'a Job,
+    /// What they choose among.
     pub(super) fabric: &'a Fabric,
+    /// How their labels are made now.
     pub(super) method: Method,
+    /// The simulation of that.
     pub(super) chosen: &'a Prediction,
     /// The same job with other labels.
     pub(super) others: &'a [(Method, Prediction)],
@@ -49,6 +53,8 @@ pub(super) fn of(case: &Case<'_>) -> Vec<String> {
 }
 
 /// Tiers, from 1, that leave ways idle which as many random flows would use.
+///
+/// Fewer flows than ways leave some idle by chance; that is counted in.
 pub(super) fn polarised(case: &Case<'_>) -> Vec<usize> {
     let tiers = case
         .chosen

@@ -52,13 +52,17 @@ pub(crate) struct Check {
 /// From counters, `hosts` and `qpn` are None, and a flow stands for a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Seen {
+    /// Source and destination.
     hosts: Option<(Address, Address)>,
     /// Destination QP.
     qpn: Option<u32>,
+    /// UDP source port.
     port: u16,
+    /// Shape: at least 1.
     packets: u64,
 }
 
+/// Errors: the file is neither capture nor counters, or has no flow; an alarm or a limit (exit status 3).
 pub(super) fn run(verb: &Check) -> Outcome {
     let bytes = intake::read_or_pipe(Kind::Recording, &verb.file).map_err(Failure::failed)?;
     // By the first bytes and not by the name: captures come through pipes.

@@ -101,7 +101,9 @@ enum TierSeeds {
 ///
 /// `names` by the index of the host in the job.
 pub(super) struct NamedJob {
+    /// For the output.
     pub(super) names: Vec<String>,
+    /// For the simulation.
     pub(super) job: Job,
 }
 
@@ -135,6 +137,7 @@ impl JobArgs {
     }
 }
 
+// Checked here and not in `sa-entropy`: what is too much depends on how long a person waits.
 impl FabricArgs {
     /// Errors: the file of the hash cannot be read; too many ways.
     ///
@@ -172,6 +175,8 @@ impl FabricArgs {
     }
 
     /// A known word or a table in a file. Errors: no such file, or a line of it is wrong.
+    ///
+    /// A file that is called like a known word is given with its folder.
     fn hash(&self) -> Outcome<HashKind> {
         if let Some(kind) = named_hash(&self.hash) {
             return Ok(kind);
@@ -195,6 +200,8 @@ impl FabricArgs {
 }
 
 /// Kinds that need no file.
+///
+/// A seed is not part of it: tiers may have their own.
 pub(super) fn named_hash(name: &str) -> Option<HashKind> {
     match name {
         "strong" => Some(HashKind::Strong),
@@ -205,6 +212,7 @@ pub(super) fn named_hash(name: &str) -> Option<HashKind> {
 }
 
 impl Who {
+    /// The same in the words of the simulation.
     const fn pattern(self) -> Pattern {
         match self {
             Self::OnePair => Pattern::OnePair,
@@ -225,6 +233,8 @@ pub(super) fn read_text(path: &Path) -> Outcome<String> {
 }
 
 /// `aligned:N` starts at N as well, since a driver that aligns skips QP 0.
+///
+/// Errors: another word, or a step that is 0 or does not fit 20 bits.
 fn qpns(word: &str) -> Result<QpnUse, Wrong> {
     let step = |step: &str| step.parse().ok().filter(|step| (1..1 << 20).contains(step));
     let parsed = match word.split_once(':') {
@@ -244,6 +254,7 @@ fn qpns(word: &str) -> Result<QpnUse, Wrong> {
     parsed.ok_or_else(|| Wrong::from("expected sequential, step:N, aligned:N, same or random"))
 }
 
+/// Errors: another word.
 fn ports(word: &str) -> Result<PortUse, Wrong> {
     match word {
         "sequential" => Ok(PortUse::Step(1)),
@@ -254,4 +265,6 @@ fn ports(word: &str) -> Result<PortUse, Wrong> {
 }
 
 /// Every trial goes through all flows, and `suggest` keeps a label for each.
+///
+/// Ten million labels are some hundred megabytes.
 const MOST_FLOWS: u32 = 10_000_000;

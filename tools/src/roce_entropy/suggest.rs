@@ -62,6 +62,7 @@ enum Stack {
     Ah,
 }
 
+/// Errors: hosts or options that make no job; a method without what it needs; label 0.
 pub(super) fn run(verb: &Suggest) -> Outcome {
     let named = verb.job.job()?;
     let fabric = verb.fabric.fabric(&named.job)?;
@@ -120,6 +121,8 @@ fn start(verb: &Suggest, method: Method) -> Outcome<Option<SourcePort>> {
 type Pair = [Address; 2];
 
 /// Labels of each pair that talks, in the order of the pattern.
+///
+/// Both directions of a pair are one connection, and have the same labels.
 fn per_pair(named: &NamedJob, labels: impl Fn(Pair) -> Vec<FlowLabel>) -> Vec<Planned> {
     let mut planned = Vec::new();
     let hosts = &named.job.hosts;
@@ -196,11 +199,15 @@ fn mixed_pair(pair: Pair) -> u64 {
 /// `setting` is text to paste into a program, not a command.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
+    /// As in the file of hosts.
     from: &'a str,
+    /// Likewise.
     to: &'a str,
     /// Of the QP among those of the pair, from 0.
     index: u32,
+    /// 1 to 0xfffff.
     flow_label: u32,
+    /// The UDP source port that a stack makes of it.
     sport: u16,
     /// With `--for`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -212,6 +219,8 @@ impl Document for Line<'_> {
 }
 
 /// A line per label, as a stream: a table may have millions of them.
+///
+/// Errors: standard output.
 fn write(
     out: &mut impl Write,
     verb: &Suggest,

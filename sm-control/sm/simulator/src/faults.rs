@@ -3,6 +3,8 @@
 //! A rule names SMPs by node, method, attribute and modifier, lets some of them pass, and then acts on so many: the third Set of a
 //! switch's forwarding table is one rule, a switch that is mute for ever another. Rules are asked in their order and the first
 //! that fits counts the SMP, so a narrow one goes before a wide one.
+//!
+//! Rules are the only thing here that goes wrong: without one every SMP that reaches a node is answered.
 
 use std::time::Duration;
 
@@ -24,6 +26,8 @@ pub enum Effect {
 }
 
 /// Which SMPs something happens to. What is `None` fits all.
+///
+/// Counters go down as SMPs fit, so one value is one experiment: a test that wants it twice adds it twice.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// What happens.
@@ -57,6 +61,8 @@ impl Rule {
     }
 
     /// It has some left, and names nothing that the SMP has otherwise.
+    ///
+    /// A rule that is used up fits nothing, so the one behind it comes to its turn.
     fn fits(&self, device: &Device, smp: &Smp) -> bool {
         let header = &smp.header;
         self.count > 0
@@ -72,6 +78,8 @@ impl Rule {
 }
 
 /// The rules in force, in the order in which they were given.
+///
+/// Empty for a fabric where nothing goes wrong, which costs nothing per SMP.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     /// A narrow one before a wide one.
@@ -85,6 +93,8 @@ impl Faults {
     }
 
     /// What happens to this SMP. The first rule that fits counts it, whether it acts yet or not.
+    ///
+    /// One that lets it pass still hides the rules behind it: else `skip` of two rules would both count the same SMP.
     pub(crate) fn take(&mut self, device: &Device, smp: &Smp) -> Option<Effect> {
         let rule = self.rules.iter_mut().find(|rule| rule.fits(device, smp))?;
         if rule.skip > 0 {

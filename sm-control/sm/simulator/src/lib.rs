@@ -18,6 +18,10 @@
 //! forgets kept; `tests/recorded` replays recordings of OpenSM over such a fabric and compares
 //! every field of every node. Not simulated: packets of data, traps, links other than 4x SDR, and what other SMs do: of them there is
 //! what they say ([`Simulator::set_manager`]).
+//!
+//! # What it may not do
+//!
+//! Read a clock, sleep, or use randomness: a test that fails has to fail again, SMP for SMP.
 
 #![forbid(unsafe_code)]
 
@@ -45,6 +49,8 @@ use self::walk::Walked;
 pub use self::faults::{Effect, Rule};
 
 /// How long things take.
+///
+/// Of real switches some tens of microseconds up to a millisecond: a processor of theirs answers, not the ASIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     /// From a node to the next, one way.
@@ -62,6 +68,8 @@ impl Timing {
 }
 
 /// A fabric of nodes that answer.
+///
+/// Values in, values out: whoever drives it holds the time and the order.
 #[derive(Debug)]
 pub struct Simulator {
     /// Shape: as the nodes of the fabric.
@@ -92,6 +100,8 @@ impl Simulator {
     /// An SMP of 256 bytes that a program at this port sends now, `now` counted from any beginning
     /// that stays the same; `lid` is where to, and not looked at for directed routes. What is no
     /// request that somebody would answer is lost, as on a wire.
+    ///
+    /// Cost: as its hops, and twice the copy of what the node holds of that attribute (for [`Self::needless_sets`]).
     pub fn post(&mut self, from: PortRef, lid: u16, bytes: &[u8; 256], now: Duration) {
         let Ok(mut smp) = Smp::read_from_bytes(bytes) else {
             return;
@@ -100,6 +110,7 @@ impl Simulator {
             return;
         };
         let Some(device) = self.devices.get(at.node.get()) else {
+            // Lost before it is served: a node is not busy with what never reached it.
             return;
         };
         let effect = self.faults.take(device, &smp);
@@ -107,6 +118,7 @@ impl Simulator {
             return;
         }
         let way = self.timing.hop * hops;
+        // Busy from when it arrives, not from when it was sent: the cables are in between.
         let done = self.queue.served(at.node, now + way, self.timing.service);
         let late = match effect {
             Some(Effect::Late(by)) => by,
@@ -123,6 +135,7 @@ impl Simulator {
         if let Some(Effect::Status(status)) = effect {
             return sma::refuse(smp, status);
         }
+        // Looked at from outside, before and after: what a Set says in its answer need not be what it did.
         // Both are read past the M_Key: a look of ours is no violation.
         let before = sma::held(&mut self.devices, at, smp);
         let request = *smp;
@@ -135,21 +148,29 @@ impl Simulator {
 
     /// Sets that were done so far and changed nothing: what was written was there already. One that tells a client to
     /// register again is none, nor is a table for many ports.
+    ///
+    /// A Subnet Manager that writes what is there already is slow for nothing; this is what shows it.
     pub const fn needless_sets(&self) -> u64 {
         self.needless
     }
 
     /// The next answer that has arrived by `now`: when it did, at which port, its bytes.
+    ///
+    /// Answers to two programs come in one order: who has several ports tells them apart by the port.
     pub fn next(&mut self, now: Duration) -> Option<(Duration, PortRef, [u8; 256])> {
         self.queue.pop(now)
     }
 
     /// When the next answer arrives; `None` when nothing is under way.
+    ///
+    /// Who waits for nothing else may go on there at once: time here costs nothing.
     pub fn next_at(&self) -> Option<Duration> {
         self.queue.first()
     }
 
     /// A port is made so that its PortInfo says something else, also after a reboot: capabilities that no fabric file names.
+    ///
+    /// Also what was read from it before is not taken back: an SM sees the change when it reads again.
     pub fn make_port(&mut self, at: PortRef, make: impl Fn(&mut PortInfoRecord)) {
         if let Some(device) = self.devices.get_mut(at.node.get()) {
             device.make_port(at.port, &make);
@@ -164,6 +185,8 @@ impl Simulator {
     }
 
     /// A node has another GUID from now on, whoever has it already.
+    ///
+    /// A node GUID that is there twice is what cloned firmware looks like.
     pub fn set_guid(&mut self, node: sa_fabric::NodeIx, guid: sa_wire::Guid) {
         if let Some(device) = self.devices.get_mut(node.get()) {
             device.set_guid(guid);

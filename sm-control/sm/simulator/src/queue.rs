@@ -13,6 +13,8 @@ use std::time::Duration;
 use sa_fabric::{NodeIx, PortRef};
 
 /// What is under way. Of answers with the same time the one that was asked for first comes first.
+///
+/// Shape: answers to all ports, in one order.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     /// By time, then by number.
@@ -25,6 +27,8 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// When a node is done with an SMP that reaches it at `arrival`, after those that came before.
+    ///
+    /// Without a service time a node is never busy.
     pub(crate) fn served(
         &mut self,
         node: NodeIx,
@@ -37,6 +41,8 @@ impl Queue {
     }
 
     /// An answer is on its way, and there at this time.
+    ///
+    /// Numbered as it comes, so that equal times keep their order.
     pub(crate) fn push(&mut self, at: Duration, port: PortRef, answer: [u8; 256]) {
         self.posted += 1;
         self.waiting.insert((at, self.posted), (port, answer));

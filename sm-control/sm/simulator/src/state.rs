@@ -7,6 +7,8 @@
 //! | `lft`, `mft`, `slvl` | a block of a switch that holds something else than at power-on |
 //!
 //! Left out is what no SM writes: counters of violations, and how often clients were asked to register again.
+//!
+//! Lines are for equality alone: they are compared, and shown where they differ; nothing parses them.
 
 use core::fmt::Debug;
 
@@ -15,6 +17,8 @@ use crate::device::{Device, Port, Switch};
 
 impl Simulator {
     /// All that an SM can have written, and links. Shape: a line for each node, port and block of a table, in their order.
+    ///
+    /// Tables that were never written make no line, so a fabric that was only found has few.
     pub fn held(&self) -> Vec<String> {
         self.devices.iter().flat_map(of_device).collect()
     }

@@ -12,6 +12,8 @@
 //! | a circle of tables | cannot be: a route has 63 hops | lost after 64 hops |
 //!
 //! Data VLs, credits and P_Keys play no part: SMPs have a VL of their own.
+//!
+//! Nothing is changed here but the SMP's own return path: a walk that is lost leaves no trace.
 
 use sa_fabric::PortRef;
 use sa_wire::NodeType;
@@ -20,6 +22,8 @@ use sa_wire::smp::Smp;
 use crate::device::{Device, LINK_UP, PortState};
 
 /// The port at which it came in (of a switch reached by LID, port 0), after so many hops.
+///
+/// Shape: `hops` is 0 for an SMP to the sender's own node.
 pub(crate) struct Walked {
     /// Where it is.
     pub(crate) at: PortRef,
@@ -28,6 +32,8 @@ pub(crate) struct Walked {
 }
 
 /// Hops after which a packet by LID is lost: tables may lead in circles.
+///
+/// One more than a directed route may have.
 const MOST_HOPS_BY_LID: u32 = 64;
 
 /// Follows an SMP; `lid` is where it is sent to, unless it has a directed route. `None`: it is lost.
@@ -40,6 +46,8 @@ pub(crate) fn to(devices: &[Device], from: PortRef, lid: u16, smp: &mut Smp) -> 
 }
 
 /// Port by port of its route; the way back is noted as it goes. None: it is lost.
+///
+/// Source: IBA vol. 1, 14.2.2: a node that is passed notes the port at which the SMP came in.
 fn directed(devices: &[Device], from: PortRef, smp: &mut Smp) -> Option<Walked> {
     let path = smp.path()?.to_vec();
     let (mut at, mut hops) = (from, 0);
@@ -56,6 +64,8 @@ fn directed(devices: &[Device], from: PortRef, smp: &mut Smp) -> Option<Walked> 
 }
 
 /// The far end of a port whose link is up physically.
+///
+/// PortState does not count: SMPs by directed route pass a link in Init.
 fn trained_far_end(node: &Device, port: u8) -> Option<PortRef> {
     let port = node.port(port)?;
     let is_up = port.physical() == LINK_UP;
@@ -85,6 +95,8 @@ fn by_lid(devices: &[Device], from: PortRef, lid: u16) -> Option<Walked> {
 }
 
 /// Whether the port, or port 0 of the switch that it is on, has the LID.
+///
+/// LMC bits of the LID do not count: a port answers for all of its LIDs.
 fn owns(devices: &[Device], at: PortRef, lid: u16) -> Option<bool> {
     let node = devices.get(at.node.get())?;
     let port = match node.kind {

@@ -18,6 +18,8 @@ use crate::model::attributes::{self, Data};
 
 impl Discovery {
     /// Shape: at least one.
+    ///
+    /// Where nothing is known of the node the candidates of [`Keys`](crate::keys::Keys) are all that there is.
     pub(super) fn keys_of(&self, question: &Question) -> Vec<u64> {
         match question {
             Question::Node { from: None, route } => self.by_known_way(route),
@@ -58,6 +60,8 @@ impl Discovery {
     }
 
     /// A node that was asked by several keys answers to this one.
+    ///
+    /// Noted only where several keys went out: one key that was answered to says nothing new.
     pub(super) fn answered_by(&mut self, question: &Question, m_key: u64) {
         let Some(at) = question.asked_of() else {
             return;
@@ -82,6 +86,8 @@ impl Discovery {
     }
 
     /// A node answered its first question with this key.
+    ///
+    /// A key that was not the first choice is likely that of its neighbours too: it is tried on them next ([`Self::first_contact`]).
     pub(super) fn contacted(&mut self, at: PortRef, from: Option<PortRef>, m_key: u64) {
         let first = self.first_contact(from).first().copied();
         if first != Some(m_key) {
@@ -91,6 +97,8 @@ impl Discovery {
     }
 
     /// An end port that may hide its key is asked again with those that were not tried.
+    ///
+    /// At protection level 1 PortInfo is shown without its key, so 0 may be a key that is hidden.
     pub(super) fn ask_key(&mut self, at: PortRef) {
         if !self.subnet.hides_m_key(at) {
             return;
@@ -107,6 +115,7 @@ impl Discovery {
         }
     }
 
+    /// The answer to a try: the key that the port shows, or the next candidate.
     pub(super) fn key_told(&mut self, at: PortRef, left: Vec<u64>, data: &Data) {
         let info = attributes::port_info(data);
         if info.m_key.get() != 0 {

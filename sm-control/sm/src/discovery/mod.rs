@@ -68,10 +68,15 @@ impl Default for Options {
 }
 
 /// A subnet that is being found.
+///
+/// A state machine without wires: whoever runs it sends what it asks and gives back what came.
 #[derive(Debug)]
 pub struct Discovery {
+    /// As they were when the sweep began; what is learnt about keys goes into the subnet.
     options: Options,
+    /// Grows with each answer.
     subnet: Subnet,
+    /// In the order in which they go out.
     questions: VecDeque<Question>,
     /// What is read again of a subnet that is known; none where all is found anew.
     again: Option<Box<Again>>,
@@ -102,6 +107,8 @@ impl Discovery {
 
     /// The next question, for the executor. `None`: answers have to come first, or all is known. It is over when this
     /// is so and no question is without its outcome.
+    ///
+    /// A question whose answer is known by now is passed over here, when it would go out: answers come while it waits.
     pub fn next_question(&mut self) -> Option<(Request, Question)> {
         loop {
             self.release();
@@ -118,12 +125,15 @@ impl Discovery {
     }
 
     /// What came of a question.
+    ///
+    /// Gives no result: what it means is in the subnet, and what follows from it among the questions.
     pub fn answered(&mut self, ended: Ended<Question>) {
         let asked = ended.token.clone();
         self.ended(ended);
         self.closed(&asked);
     }
 
+    /// Without closing the question: what it brings up is asked first, so that its node never looks done in between.
     fn ended(&mut self, ended: Ended<Question>) {
         let Ended {
             token: question,
@@ -166,6 +176,8 @@ impl Discovery {
     }
 
     /// What follows from silence.
+    ///
+    /// Of attributes that are not listed nothing follows but the finding.
     fn unanswered(&mut self, question: &Question) {
         match *question {
             Question::Switch { node } => self.is_silent(node),
@@ -196,6 +208,8 @@ impl Discovery {
     }
 
     /// What stood for an earlier question like this one stands no more.
+    ///
+    /// Findings of earlier sweeps stand until the same question is answered otherwise, so this is where they go.
     fn over(&mut self, question: &Question) {
         let Some(at) = question.asked_of().filter(|_| self.again.is_some()) else {
             return;
@@ -241,11 +255,13 @@ impl Discovery {
         self.again.is_some()
     }
 
+    /// All questions come in here, so that none is without its count.
     fn ask(&mut self, question: Question) {
         self.opened(&question);
         self.questions.push_back(question);
     }
 
+    /// What an answer with data says, by what was asked.
     fn told(&mut self, question: Question, data: &Data, m_key: u64) {
         match question {
             Question::Node { from, route } => self.node_told(from, (route, m_key), data),
@@ -277,11 +293,13 @@ impl Discovery {
         matches!(question, Question::Node { from: Some(from), .. } if self.subnet.peer(*from).is_some() && !self.is_doubted(*from))
     }
 
+    /// False for a node that is not known, which has no attribute with a port in its modifier.
     fn is_of_switch(&self, question: &Question) -> bool {
         let node = question.asked_of().and_then(|at| self.subnet.node(at.node));
         node.is_some_and(Node::is_switch)
     }
 
+    /// Where it was asked, for a finding: by the way that the question has now.
     fn place(&self, question: &Question) -> Place {
         let at = question.asked_of();
         let node = at.and_then(|at| self.subnet.node(at.node));
@@ -301,6 +319,7 @@ impl Discovery {
         }
     }
 
+    /// P_Keys are read by discovery, as a sweep plans with them; other tables when it is known which are wanted.
     fn keys_told(&mut self, at: PortRef, block: u16, data: &Data) {
         let Some(node) = self.subnet.node_mut(at.node) else {
             return;
@@ -316,6 +335,7 @@ impl Discovery {
         self.changed(has_changed);
     }
 
+    /// ActCount is no change: it counts on while nothing happens.
     fn manager_told(&mut self, at: PortRef, data: &Data) {
         match SmInfo::parse(data) {
             Some(info) => {
@@ -335,6 +355,7 @@ impl Discovery {
         }
     }
 
+    /// A finding for an answer that no device may give. What it says is not used.
     fn impossible(&mut self, place: Place, attribute: u16, what: &'static str) {
         self.subnet.note(Finding::Impossible {
             place,
@@ -343,6 +364,7 @@ impl Discovery {
         });
     }
 
+    /// SwitchInfo may come before or after PortInfo of its ports: both ask for what needs both.
     fn switch_told(&mut self, node: NodeIx, data: &Data) {
         let info = switch_info(data);
         let old = self

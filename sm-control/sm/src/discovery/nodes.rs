@@ -35,6 +35,8 @@ use crate::model::attributes::{self, Data};
 use crate::model::{Finding, Node, Place, Route};
 
 /// Who answered, at which of its ports, after which way.
+///
+/// Checked in itself; whether it fits what is known is what the cases decide.
 struct Answer {
     /// With its NodeInfo alone.
     node: Node,
@@ -47,6 +49,7 @@ struct Answer {
 }
 
 impl Discovery {
+    /// Errors are findings: an answer that cannot be ends here.
     pub(super) fn node_told(
         &mut self,
         from: Option<PortRef>,
@@ -85,6 +88,8 @@ impl Discovery {
     }
 
     /// Takes a node in, and asks for what it has: of a switch all that leads on comes with the answer about its port 0.
+    ///
+    /// The order of the questions makes routes short: a switch's ports are asked through before those further away.
     fn new_node(&mut self, from: Option<PortRef>, answer: Answer, place: Place) {
         if self.subnet.nodes().len() >= self.options.most_nodes {
             return self.impossible(
@@ -179,6 +184,8 @@ impl Discovery {
     }
 
     /// NodeInfo of a node that is known, by a way that was known: SystemImageGUID may be another.
+    ///
+    /// What else differs makes it another device: then nothing that is known of it counts.
     fn told_anew(&mut self, node: NodeIx, record: &NodeRecord) {
         let Some(known) = self.subnet.node_mut(node).filter(|_| self.again.is_some()) else {
             return;
@@ -222,6 +229,8 @@ impl Discovery {
 }
 
 /// Two answers of one node differ in nothing but the port that was asked.
+///
+/// SystemImageGUID is compared too; `told_anew` takes a new one over before.
 fn is_same(one: &NodeRecord, other: &NodeRecord) -> bool {
     let of_node = |it: &NodeRecord| {
         let vendor = it.port_and_vendor.get() & 0x00ff_ffff;

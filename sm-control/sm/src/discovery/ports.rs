@@ -21,6 +21,7 @@ use crate::model::attributes::{self, Data};
 use crate::model::{Finding, PortState};
 
 impl Discovery {
+    /// Counted like every question; `extended` is for external ports of switches that know it.
     pub(super) fn ask_port(&mut self, at: PortRef, extended: bool) {
         self.ask(Question::Port { at, extended });
     }
@@ -36,6 +37,7 @@ impl Discovery {
         }
     }
 
+    /// A PortInfo that was known goes to `again::links`; here is what a port that is new leads to.
     pub(super) fn port_told(&mut self, at: PortRef, data: &Data) {
         let info = attributes::port_info(data);
         let Some(is_switch) = self.subnet.node(at.node).map(|node| node.is_switch()) else {
@@ -82,6 +84,8 @@ impl Discovery {
     }
 
     /// Who is at the far end?
+    ///
+    /// Nothing is asked beyond 63 hops, which is as long as a directed route may be: that is a finding.
     pub(super) fn follow(&mut self, at: PortRef) {
         if self.subnet.peer(at).is_some() && !self.is_doubted(at) {
             return;
@@ -102,6 +106,8 @@ impl Discovery {
     }
 
     /// The P_Key table of a port with a link, or of port 0, as far as its capacity is known. A table is asked for once.
+    ///
+    /// Of a port without a link nothing is read: it passes nothing, and is read when it comes up.
     pub(super) fn ask_keys(&mut self, at: PortRef) {
         let Some(node) = self.subnet.node(at.node) else {
             return;

@@ -20,6 +20,8 @@ use crate::executor::{Device, Request};
 use crate::model::{Route, Subnet};
 
 /// What is asked.
+///
+/// A value that comes back with its outcome: discovery keeps no list of what is under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
     /// Who is at the end of this route: NodeInfo.
@@ -67,6 +69,7 @@ pub enum Question {
     },
 }
 
+// Everything that is needed to ask is in the question and the subnet: a repeated one goes by the way of now.
 impl Question {
     /// Attribute and modifier: of switches the port stands in it, CAs answer for the one that was reached.
     pub(super) fn attribute(&self, is_switch: bool) -> (u16, u32) {
@@ -92,6 +95,8 @@ impl Question {
     }
 
     /// The port that it is about; of a node that is not known yet none.
+    ///
+    /// For a switch its port 0, as that is who answers.
     pub(super) const fn asked_of(&self) -> Option<PortRef> {
         match *self {
             Self::Node { .. } => None,
@@ -150,6 +155,8 @@ impl Question {
 }
 
 /// A node that is known.
+///
+/// Numbers of nodes are below 2^32, those behind ports above 2^63: they cannot meet.
 pub(crate) fn device(node: NodeIx) -> Device {
     Device(u64::from(node.0))
 }

@@ -26,6 +26,8 @@ use std::collections::BTreeMap;
 use sa_wire::notice::{Notice, trap};
 
 /// What may be other than it was.
+///
+/// In order of cost: what one misses the one above it finds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Scope {
     /// All of it: nothing is known, or what is known may be wrong.
@@ -38,10 +40,14 @@ pub enum Scope {
 }
 
 /// Which devices told what, by their LIDs. Shape: as many as there are LIDs at most.
+///
+/// Joined and never replaced, so a trap that comes while a sweep is under way is not lost with it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Told(BTreeMap<u16, Heard>);
 
 /// What is to be read of a device.
+///
+/// Fields add up: a device is read once for all that it told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Heard {
     /// SwitchInfo and PortInfo of all ports; of a CA or router PortInfo of that port.
@@ -122,6 +128,7 @@ impl Heard {
         node: false,
     };
 
+    /// What either asks for.
     const fn add(&mut self, other: Self) {
         self.ports |= other.ports;
         self.description |= other.description;
@@ -130,4 +137,6 @@ impl Heard {
 }
 
 /// Of the flags of trap 144.
+///
+/// Source: IBA vol. 1, 14.2.5.1 (change flags).
 const NODE_DESCRIPTION: u16 = 1;

@@ -15,6 +15,8 @@ use super::request::Pending;
 use super::window::Window;
 
 /// What waits for a device, and how it behaves.
+///
+/// `T` is the caller's: a lane never looks at it.
 #[derive(Debug)]
 pub(super) struct Lane<T> {
     /// In the order in which they were asked; those that are tried again before all.
@@ -29,10 +31,12 @@ pub(super) struct Lane<T> {
     pub(super) is_doubtful: bool,
     /// It stands in a queue of those that may send.
     pub(super) is_queued: bool,
+    /// How many of it may be under way; adapts.
     window: Window,
 }
 
 impl<T> Lane<T> {
+    /// Half of what it may have: a device that nobody has heard of yet is not filled up at once.
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -45,6 +49,7 @@ impl<T> Lane<T> {
         }
     }
 
+    /// Behind all others of the device.
     pub(super) fn add(&mut self, pending: Pending<T>) {
         self.waiting.push_back(pending);
     }
@@ -60,6 +65,7 @@ impl<T> Lane<T> {
         !self.waiting.is_empty() && self.flying < most
     }
 
+    /// The next one; none where nothing waits.
     pub(super) fn take(&mut self) -> Option<Pending<T>> {
         self.waiting.pop_front()
     }
@@ -70,6 +76,8 @@ impl<T> Lane<T> {
     }
 
     /// It lives.
+    ///
+    /// One answer is enough to be believed again.
     pub(super) fn answered(&mut self) {
         self.answers += 1;
         (self.is_slow, self.is_doubtful) = (false, false);
@@ -83,6 +91,8 @@ impl<T> Lane<T> {
     }
 
     /// All that waits.
+    ///
+    /// What is under way is not among it: its time is still running.
     pub(super) fn give_up(&mut self) -> impl Iterator<Item = Pending<T>> {
         self.waiting.drain(..)
     }

@@ -44,11 +44,17 @@ use self::window::Window;
 pub use self::request::{Counts, Device, Ended, Limits, MOST_OTHER_KEYS, Outcome, Request};
 
 /// Requests under way. `T` comes back with the outcome.
+///
+/// No clock and no port of its own: `now` is counted from any beginning that stays the same, and must not go back.
 #[derive(Debug)]
 pub struct Executor<T> {
+    /// As they were given; windows move below them.
     limits: Limits,
+    /// Of each device that was ever asked.
     lanes: HashMap<Device, Lane<T>>,
+    /// Devices with something to send, that answer.
     ready: VecDeque<Device>,
+    /// The same of those that left a request unanswered.
     slow: VecDeque<Device>,
     /// By transaction id.
     flying: HashMap<u32, Flying<T>>,
@@ -56,28 +62,44 @@ pub struct Executor<T> {
     deadlines: BTreeSet<(Duration, u64, u32)>,
     /// SMPs that are no requests of ours: they go before everything.
     urgent: VecDeque<[u8; 256]>,
+    /// Outcomes of time-outs that nobody has taken yet.
     ended: VecDeque<Ended<T>>,
+    /// Of all devices that answer.
     window: Window,
+    /// Whether many stop at once.
     congestion: Congestion,
+    /// Under way within `window`.
     in_window: u32,
+    /// Under way within the slow places.
     in_slow: u32,
+    /// The last one that was given out.
     transaction: u32,
+    /// Requests in lanes.
     waiting: usize,
     counts: Counts,
 }
 
+/// A request on the wire.
 #[derive(Debug)]
 struct Flying<T> {
+    /// What goes back into its lane, or out with its outcome.
     pending: Pending<T>,
+    /// When its answer counts as lost.
     deadline: Duration,
+    /// Of the SMP, so that equal deadlines have an order.
     number: u64,
+    /// Which window it takes a place of; it may have changed lanes since.
     in_slow: bool,
 }
 
 /// Devices that stopped answering within one time-out.
+///
+/// One mute device says nothing of the others; many at once do.
 #[derive(Debug, Default)]
 struct Congestion {
+    /// When the first of them stopped.
     since: Duration,
+    /// So many since.
     devices: u32,
 }
 
@@ -105,6 +127,8 @@ impl<T> Executor<T> {
     }
 
     /// This is to be asked, when there is room.
+    ///
+    /// Cheap: nothing is sent here, and nothing is refused for want of room.
     pub fn ask(&mut self, request: Request, token: T) {
         let device = request.device;
         let first = self.transaction.wrapping_add(1);
@@ -129,6 +153,8 @@ impl<T> Executor<T> {
     }
 
     /// The next SMP to send now. `None`: the window is full, or nothing waits.
+    ///
+    /// To be called until it gives none: each call gives one SMP, urgent ones first.
     pub fn send(&mut self, now: Duration) -> Option<[u8; 256]> {
         if let Some(smp) = self.urgent.pop_front() {
             return Some(smp);
@@ -146,6 +172,8 @@ impl<T> Executor<T> {
     }
 
     /// What was received. Gives the request that it answers, if any.
+    ///
+    /// A late answer counts where the request is under way again: all tries of one key have one transaction id.
     pub fn received(&mut self, bytes: &[u8; 256], now: Duration) -> Option<Ended<T>> {
         let Some((transaction, number, status, data)) = self.matched(bytes) else {
             self.counts.unasked += 1;
@@ -176,6 +204,8 @@ impl<T> Executor<T> {
     }
 
     /// The next request that is given up by now, as [`Outcome::Mute`].
+    ///
+    /// To be called until it gives none, like [`Self::send`].
     pub fn expired(&mut self, now: Duration) -> Option<Ended<T>> {
         while let Some((deadline, _, transaction)) = self.deadlines.first().copied() {
             if deadline > now {
@@ -267,6 +297,8 @@ impl<T> Executor<T> {
 
     /// The next device whose turn it is, out of one of the queues. Devices that changed sides since they were put
     /// there go to where they belong.
+    ///
+    /// Fair: a device goes to the end of its queue after each request.
     fn next_of(&mut self, slow: bool) -> Option<Device> {
         loop {
             let queue = if slow {
@@ -287,6 +319,8 @@ impl<T> Executor<T> {
     }
 
     /// Sends the next request of a device.
+    ///
+    /// Its deadline begins here, not when it was asked for: waiting for room is no silence.
     fn start(&mut self, device: Device, now: Duration) -> Option<[u8; 256]> {
         let lane = self.lanes.get_mut(&device)?;
         let mut pending = lane.take()?;
@@ -327,6 +361,8 @@ impl<T> Executor<T> {
     }
 
     /// Of an answer to something that is under way: its first transaction id, the number of the key, status and data.
+    ///
+    /// Cost: at most four look-ups, one for each key that the request may have gone with.
     fn matched(&self, bytes: &[u8; 256]) -> Option<(u32, u32, Status, [u8; 64])> {
         let smp = Smp::read_from_bytes(bytes).ok()?;
         let [.., a, b, c, d] = smp.header.transaction_id.get().to_be_bytes();
@@ -358,6 +394,8 @@ impl<T> Executor<T> {
     }
 
     /// No answer in time: again, or given up, and then all that waits for a device that says nothing.
+    ///
+    /// A device that has answered something else meanwhile lost this one SMP; one that has not is gone.
     fn time_out(&mut self, flying: Flying<T>, now: Duration) {
         let pending = flying.pending;
         let device = pending.request.device;
@@ -407,6 +445,7 @@ impl Congestion {
         is_much
     }
 
+    /// What is older than a time-out was another event.
     fn forget_before(&mut self, now: Duration, timeout: Duration) {
         if now.saturating_sub(self.since) > timeout {
             self.devices = 0;

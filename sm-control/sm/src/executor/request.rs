@@ -11,10 +11,14 @@ use crate::model::attributes::Data;
 
 /// Whom a request is for, as the caller numbers them: requests with one number share a window and wait for each
 /// other where it is slow.
+///
+/// Shape: any numbers, as long as one device has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Device(pub u64);
 
 /// A Get or Set by a directed route.
+///
+/// Shape of data and modifier: as in the attribute; the executor looks at neither.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// Who answers.
@@ -77,6 +81,8 @@ pub enum Outcome {
 }
 
 /// How much of everything may be under way.
+///
+/// Windows of 0 count as 1, as else nothing would ever be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Requests on the wire, in all. The window starts at an eighth of it.
@@ -108,6 +114,8 @@ impl Default for Limits {
 }
 
 /// What was sent and received so far.
+///
+/// Since the executor was made; a sweep has one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// SMPs that went out, repeated ones too.
@@ -129,7 +137,9 @@ pub struct Counts {
 /// A request on its way from the caller to its end.
 #[derive(Debug)]
 pub(super) struct Pending<T> {
+    /// As it was asked for; it does not change from try to try.
     pub(super) request: Request,
+    /// What the caller gets back.
     pub(super) token: T,
     /// Transaction id with the first M_Key, and those behind it with the others. The same for all tries of one key, so that a
     /// late answer counts and its key is known.
@@ -140,6 +150,7 @@ pub(super) struct Pending<T> {
     pub(super) answers_before: u64,
 }
 
+// The number of tries decides the key, so that nothing else has to be kept.
 impl<T> Pending<T> {
     /// Which of its keys the try has that was made last.
     const fn key_of_try(&self, keys: u32) -> u32 {

@@ -11,8 +11,11 @@
 /// one, when answers stay out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
+    /// Of requests. At least 1.
     size: u32,
+    /// What it may grow to.
     most: u32,
+    /// Since it changed last.
     answered: u32,
 }
 
@@ -27,10 +30,12 @@ impl Window {
         }
     }
 
+    /// Units: requests.
     pub(super) const fn size(self) -> u32 {
         self.size
     }
 
+    /// An answer has come.
     pub(super) fn grow(&mut self) {
         self.answered += 1;
         if self.answered >= self.size {
@@ -39,6 +44,7 @@ impl Window {
         }
     }
 
+    /// An answer has stayed out. What was counted towards growing is lost too.
     pub(super) fn halve(&mut self) {
         self.size = (self.size / 2).max(1);
         self.answered = 0;

@@ -23,6 +23,8 @@ use super::senders::Sender;
 use crate::sm_info::{SmInfo, SmState};
 
 /// A command, by its attribute modifier.
+///
+/// Codes of the wire; others are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Command {
@@ -50,6 +52,8 @@ pub enum Verdict {
 }
 
 /// Why a command is not followed.
+///
+/// All of them are answered alike, so that the sender learns nothing but that it was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// There is no such command, or it is for another state.
@@ -62,6 +66,7 @@ pub enum Refusal {
     Stranger,
 }
 
+// Tables of the specification as functions: which command in which state, from which.
 impl Command {
     /// All of them.
     pub const ALL: [Self; 5] = [
@@ -100,12 +105,16 @@ impl Command {
 
 impl Refusal {
     /// True for what no SM of this subnet sends: somebody else does.
+    ///
+    /// Worth a line of the log, as it may be an attack or a second subnet on the same cables.
     pub const fn is_suspicious(self) -> bool {
         matches!(self, Self::Key | Self::Stranger)
     }
 }
 
 /// Judges a Set(SMInfo) with this modifier. `sender` is what its data says, `from` who it comes from.
+///
+/// Order: state before key before sender, so that a command that is for nobody costs no look at who sent it.
 pub fn judge(own: &SmInfo, modifier: u32, sender: &SmInfo, from: Sender) -> Verdict {
     let Some(command) = Command::of(modifier).filter(|command| command.is_for(own.state)) else {
         return Verdict::Refuse(Refusal::NotNow);

@@ -12,10 +12,14 @@
 //!   none of the leaves;
 //! * switches that are wired alike are judged together: they have at least half of all their neighbours in common, as all
 //!   leaves of a pod have and all tops that lead to the same middle switches. Most of them decide for all.
+//!
+//! Nothing here knows names: a fabric whose leaves are called spines is drawn by its cables.
 
 use super::wires::Wires;
 
 /// Level of each switch, 0 for those with hosts. A switch that no cable joins to any of these is on level 0 too.
+///
+/// Cost: a breadth-first search, and a look at all pairs of switches with a neighbour in common.
 pub(super) fn levels(wires: &Wires) -> Vec<usize> {
     let is_leaf = leaves(wires);
     let leaves = (0..wires.len()).filter(|switch| is_leaf[*switch]);
@@ -23,6 +27,7 @@ pub(super) fn levels(wires: &Wires) -> Vec<usize> {
     steps.into_iter().map(|steps| steps.unwrap_or(0)).collect()
 }
 
+/// By switch: whether it is a leaf, as most of its kind are.
 fn leaves(wires: &Wires) -> Vec<bool> {
     let has_hosts = with_hosts(wires);
     let kinds = alike(wires);
@@ -49,6 +54,8 @@ fn leaves(wires: &Wires) -> Vec<bool> {
 }
 
 /// Switches with hosts, but for those above leaves that have a few.
+///
+/// Many: more than a quarter of what the middle one has.
 fn with_hosts(wires: &Wires) -> Vec<bool> {
     let mut counts: Vec<_> = wires
         .hosts
@@ -96,6 +103,8 @@ pub(super) fn alike(wires: &Wires) -> Vec<usize> {
 }
 
 /// Switches that share at least half of all neighbours. `shared` is all 0, before and after.
+///
+/// Half of all: of three neighbours each two shared ones do, of two each both.
 fn like(wires: &Wires, here: usize, shared: &mut [usize]) -> Vec<usize> {
     let mut seen = Vec::new();
     for other in wires

@@ -22,25 +22,32 @@ const SIGN: i32 = 44;
 /// Everything below the picture.
 /// Laid out before anything is drawn, as the height of the document depends on it.
 pub(crate) struct Below {
+    /// Where the first sign stands.
     at: Point,
+    /// With their words.
     signs: Vec<(Sign, String)>,
+    /// Of the caption, broken.
     lines: Vec<String>,
 }
 
 /// What an explanation stands beside.
 /// Drawn as in the picture, so that nobody has to compare colours from memory.
 pub(crate) enum Sign {
+    /// A line as it is drawn: for links and paths.
     Line {
         colour: &'static str,
         width: &'static str,
         dashes: &'static str,
     },
+    /// On a switch: S, D, R or I.
     Letter(char),
+    /// A place without switch.
     Empty,
     /// A switch.
     Dot,
     /// A switch without hosts.
     Hollow,
+    /// What stands beside things in the picture.
     Words(&'static str),
 }
 
@@ -61,6 +68,8 @@ impl Below {
     }
 
     /// Height of the whole picture.
+    ///
+    /// Known before drawing, as the height is in the head of the document.
     pub(crate) fn bottom(&self) -> i32 {
         let lines = i32::try_from(self.signs.len() + self.lines.len()).unwrap_or(0);
         // Two lines more: one above, half of one between signs and caption, half of one below.
@@ -87,6 +96,7 @@ impl Below {
 }
 
 impl Sign {
+    /// Colour, width and dashes as SVG has them.
     pub(crate) const fn line(
         colour: &'static str,
         width: &'static str,
@@ -99,6 +109,7 @@ impl Sign {
         }
     }
 
+    /// In the 44 pixels that a sign has.
     fn draw(&self, xml: &mut Xml, at: Point) {
         // Letters and circles are centred over the place of a line.
         let middle = at.moved((SIGN / 2, 0));

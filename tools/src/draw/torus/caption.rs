@@ -143,6 +143,8 @@ fn between(link: LinkId, shape: Shape) -> String {
 }
 
 /// All hops with their VLs, since a change of VL at a dateline is what one looks for.
+///
+/// Coordinates and directions instead of ports: those are in titles of the picture.
 fn of_path(path: &Path) -> String {
     let sl = match (&path.sl, path.problem()) {
         (Ok(sl), _) => sl,

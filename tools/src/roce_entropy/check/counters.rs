@@ -19,6 +19,8 @@ use crate::failure::{Failure, Outcome};
 
 /// Lines `PORT COUNT`, blanks or a comma between; `#` before comments. Errors: place and what was
 /// expected there.
+///
+/// Shape: a port once; ports with a count of 0 are left out, as no flow was seen with them.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Outcome<Vec<Seen>> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let text = format!(

@@ -20,8 +20,11 @@ use crate::json::Document;
 
 /// A switch to ask: how would these flows lie on its ways.
 pub(super) struct Way {
+    /// As the option has it.
     pub(super) name: String,
+    /// What it chooses by, with seed 0.
     pub(super) hash: HashKind,
+    /// Equal paths.
     pub(super) ways: u32,
 }
 
@@ -33,7 +36,9 @@ pub(super) struct Way {
 pub(super) struct Findings {
     /// By hosts, source port and destination QP, as far as known.
     pub(super) flows: usize,
+    /// Of all flows.
     pub(super) packets: u64,
+    /// UDP source ports that were seen.
     pub(super) distinct_ports: usize,
     /// Entropy of the port of a flow.
     pub(super) bits: f64,
@@ -41,11 +46,15 @@ pub(super) struct Findings {
     pub(super) most_bits: f64,
     /// Entropy of the port of a packet.
     pub(super) packet_bits: f64,
+    /// The one with most packets.
     pub(super) busiest_port: u16,
+    /// Of the packets, 0 to 1.
     pub(super) busiest_share: f64,
     /// Of the 14 bits, those that differ on their own.
     pub(super) free_bits: u32,
+    /// One for each hash that was asked for.
     pub(super) next_switch: Vec<Lie>,
+    /// Empty where nothing is wrong beyond chance.
     pub(super) alarms: Vec<Alarm>,
 }
 
@@ -58,14 +67,19 @@ impl Document for Findings {
 /// `used` far below `chance` means that the hash has been used on these flows before.
 #[derive(Debug, Serialize)]
 pub(super) struct Lie {
+    /// By its word.
     pub(super) hash: String,
+    /// That there are.
     pub(super) ways: u32,
+    /// That some flow takes.
     pub(super) used: u32,
     /// As many random flows would use.
     pub(super) chance: f64,
 }
 
 /// Something to act upon.
+///
+/// `code` is stable and what an exit status of 3 names; `text` is for people.
 #[derive(Debug, Serialize)]
 pub(super) struct Alarm {
     pub(super) code: &'static str,
@@ -73,6 +87,7 @@ pub(super) struct Alarm {
 }
 
 impl Findings {
+    /// Shape: `seen` is not empty.
     pub(super) fn new(seen: &[Seen], ways: &[Way]) -> Self {
         let mut counts = PortCounts::default();
         for port in seen.iter().filter_map(|it| SourcePort::new(it.port).ok()) {
@@ -119,6 +134,7 @@ impl Findings {
         findings
     }
 
+    /// The same facts as the document.
     pub(super) fn print(&self) {
         outln!(
             "flows          {}, {}",
@@ -154,6 +170,8 @@ impl Findings {
 }
 
 /// Hosts whose QPs all have the same port; where hosts are not known, all of them.
+///
+/// What an application or an old driver does that sets no label.
 fn constant_ports(seen: &[Seen]) -> Vec<Alarm> {
     type Flow = (Option<Address>, Option<u32>);
     let mut hosts: BTreeMap<Option<Address>, (BTreeSet<u16>, BTreeSet<Flow>)> = BTreeMap::new();
@@ -182,6 +200,8 @@ fn constant_ports(seen: &[Seen]) -> Vec<Alarm> {
 }
 
 /// Ports below those that labels give.
+///
+/// Such a port comes of another stack, or of something between the hosts that rewrites it.
 fn foreign(seen: &[Seen]) -> Option<Alarm> {
     let below: BTreeSet<u16> = seen
         .iter()
@@ -199,6 +219,8 @@ fn foreign(seen: &[Seen]) -> Option<Alarm> {
 }
 
 /// Linux's `connect` gives even ports; the CM hands them on into the label.
+///
+/// Every second port: fewer than [`FEW`] may be so by accident.
 fn even(ports: &BTreeMap<u16, u64>) -> Option<Alarm> {
     let is_even = |port: &u16| port.is_multiple_of(2);
     (ports.len() >= FEW && ports.keys().all(is_even)).then(|| Alarm {
@@ -258,6 +280,8 @@ fn polarised(lie: &Lie) -> Option<Alarm> {
 }
 
 /// Where hosts are not known they are taken for one pair.
+///
+/// With seed 0: a linear hash with another seed only exchanges the ways.
 fn lie(seen: &[Seen], way: &Way) -> Lie {
     let nobody = Address::V4([0; 4]);
     let tuples: BTreeSet<Tuple> = seen
@@ -297,6 +321,7 @@ fn entropy<'a>(counts: impl Iterator<Item = &'a u64> + Clone) -> f64 {
     counts.map(of).sum::<f64>().abs()
 }
 
+/// As people write addresses.
 fn words(address: Address) -> String {
     match address {
         Address::V4(bytes) => std::net::Ipv4Addr::from(bytes).to_string(),

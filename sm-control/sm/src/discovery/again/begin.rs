@@ -32,6 +32,7 @@ use crate::model::{Node, Port, PortState};
 
 impl Discovery {
     /// Switches, other SMs, and what has not answered so far.
+    /// Why now and not as a trap says it: a light sweep trusts PortStateChange alone, and what has none is asked by name.
     pub(super) fn begin_light(&mut self) {
         let known: BTreeSet<_> = self.subnet.nodes().iter().map(Node::guid).collect();
         // Those of links that lead to nobody known come again where they stand.
@@ -52,6 +53,7 @@ impl Discovery {
         }
     }
 
+    /// What a light sweep wants of one node: of a switch its SwitchInfo, of a mute CA its PortInfo, of a nameless node its NodeDescription.
     pub(super) fn look_lightly(&mut self, node: NodeIx) {
         let Some(found) = self.subnet.node(node) else {
             return;
@@ -83,6 +85,8 @@ impl Discovery {
     }
 
     /// What those told who have these LIDs. False where nobody has one of them: its device may have lost it, which a light sweep finds.
+    ///
+    /// A LID that two ports have is that of one of them: the other is found by its switch.
     pub(super) fn begin_told(&mut self, told: &Told) -> bool {
         // By all LIDs of a port: which one a trap has is its sender's choice.
         let mut by_lid: BTreeMap<u16, PortRef> = BTreeMap::new();
@@ -106,6 +110,7 @@ impl Discovery {
         are_known
     }
 
+    /// What one device told: NodeDescription, NodeInfo, ports, each as its trap says.
     pub(super) fn heard(&mut self, at: PortRef, heard: Heard) {
         let is_switch = self.subnet.node(at.node).is_some_and(Node::is_switch);
         if heard.description {
@@ -114,6 +119,7 @@ impl Discovery {
         if heard.node
             && let Some(route) = self.subnet.route(at).cloned()
         {
+            // By its own way and not through a port: who is behind it is known.
             self.ask(Question::Node { from: None, route });
         }
         match (heard.ports, is_switch) {

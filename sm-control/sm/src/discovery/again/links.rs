@@ -39,6 +39,8 @@ use crate::model::{Node, PortState};
 
 impl Discovery {
     /// A switch that was asked anew: which of its ports are to be read.
+    ///
+    /// `says_change`: PortStateChange was set; `has_changed`: SwitchInfo is other than it was.
     pub(in crate::discovery) fn switch_looked_at(
         &mut self,
         node: NodeIx,
@@ -63,6 +65,8 @@ impl Discovery {
     }
 
     /// What follows from PortInfo of a port that was known. `old` is what it told before.
+    ///
+    /// PortInfo of a switch port says most: what was down meanwhile shows by its state.
     pub(in crate::discovery) fn port_looked_at(&mut self, at: PortRef, old: &PortInfoRecord) {
         let Some(info) = self.subnet.port(at).and_then(|port| port.info) else {
             return;
@@ -103,10 +107,13 @@ impl Discovery {
     }
 
     /// The link of a port is down: its far end is looked at, if a way leads there.
+    ///
+    /// The one who told may be at either end: whoever is first parts the link, and the other finds it parted.
     pub(super) fn parted(&mut self, at: PortRef) {
         let Some(far) = self.subnet.part(at) else {
             return;
         };
+        // Links changed, so ways have to be found anew before anything else goes out.
         if let Some(again) = &mut self.again {
             (again.has_changed, again.has_other_links) = (true, true);
             again.doubted.remove(&at);
@@ -125,6 +132,8 @@ impl Discovery {
     }
 
     /// A link was down meanwhile, or is new.
+    ///
+    /// Its keys are gone in any case: a port that was off has none.
     pub(super) fn came_up(&mut self, at: PortRef) {
         self.ask_keys(at);
         let is_way_on =
@@ -144,6 +153,7 @@ impl Discovery {
         }
     }
 
+    /// A switch is asked whole, as it may have more to tell; of a CA the one port says all.
     pub(in crate::discovery) fn look_at_far_end(&mut self, far: PortRef) {
         let is_switch = self.subnet.node(far.node).is_some_and(Node::is_switch);
         match is_switch {
@@ -153,6 +163,8 @@ impl Discovery {
     }
 
     /// A node is new behind a port.
+    ///
+    /// It is read as a new one, so it is not looked at again in this sweep.
     pub(in crate::discovery) fn taken_in(&mut self, from: PortRef, node: NodeIx) {
         if let Some(again) = &mut self.again {
             (again.has_changed, again.has_other_links) = (true, true);
@@ -162,6 +174,8 @@ impl Discovery {
     }
 
     /// Two ports are joined, as one of them has told. True where that was known.
+    ///
+    /// The far end is read once more where the link was in doubt: its own state belongs to the same event.
     pub(in crate::discovery) fn confirmed(&mut self, from: PortRef, at: PortRef) -> bool {
         let was_known = self.subnet.peer(from) == Some(at) && self.subnet.peer(at) == Some(from);
         let Some(again) = &mut self.again else {
@@ -179,6 +193,8 @@ impl Discovery {
 
     /// A known node answers behind `from`, and its port `at` is joined to another one. True where that link is looked at first:
     /// whether it is down decides between a node that was moved and two nodes.
+    ///
+    /// Cost: one PortInfo, once for each link of before.
     pub(in crate::discovery) fn is_to_be_judged(&mut self, from: PortRef, at: PortRef) -> bool {
         let Some(old) = self.subnet.peer(at) else {
             return false;
@@ -198,6 +214,8 @@ impl Discovery {
     }
 
     /// A link of before was looked at: those who claim its far end are asked again.
+    ///
+    /// They asked while it was not known; now the answer decides as for any other port.
     pub(super) fn judge(&mut self, at: PortRef) {
         let claims = self
             .again
@@ -209,6 +227,8 @@ impl Discovery {
     }
 
     /// Nobody answers through a port whose link was down meanwhile.
+    ///
+    /// The link of before is parted; who was there is found by the other links that lead to it, or is gone.
     pub(in crate::discovery) fn nobody_behind(&mut self, from: PortRef) {
         let is_doubted = self
             .again

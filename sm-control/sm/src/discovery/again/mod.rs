@@ -37,6 +37,8 @@ use super::{Discovery, Options, Question};
 use crate::model::{Finding, Node, Parents, Route, Subnet};
 
 /// How far it is.
+///
+/// Exists for sweeps that go on from what is known; a whole sweep has none.
 #[derive(Debug)]
 pub(super) struct Again {
     /// Switches that are to be asked.
@@ -49,9 +51,11 @@ pub(super) struct Again {
     behind: BTreeMap<NodeIx, Vec<NodeIx>>,
     /// Those that no way leads to now.
     cut_off: Vec<NodeIx>,
+    /// Those whose turn it is to be looked at; whether they can be asked is found then.
     ready: VecDeque<NodeIx>,
     /// Questions about a node without an outcome.
     open: BTreeMap<NodeIx, usize>,
+    /// By node, the port before it on its way from the SM: as links were when they were found last.
     ways: Parents,
     /// Links went or came.
     has_other_links: bool,
@@ -75,6 +79,7 @@ pub(super) struct Again {
     has_changed: bool,
     /// A device says of itself what it cannot have become: the subnet has to be found anew.
     pub(in crate::discovery) is_in_doubt: bool,
+    /// What was found wrong in the sweep before, to see whether anything came or went.
     wrong_before: BTreeSet<Finding>,
 }
 
@@ -137,6 +142,8 @@ impl Discovery {
     }
 
     /// A link that may lead elsewhere now.
+    ///
+    /// Its far end of before is believed again when somebody has answered from there.
     pub(in crate::discovery) fn is_doubted(&self, at: PortRef) -> bool {
         self.again
             .as_ref()
@@ -150,6 +157,7 @@ impl Discovery {
         }
     }
 
+    /// Nothing for a whole sweep, which is new anyway.
     pub(in crate::discovery) fn changed(&mut self, has_changed: bool) {
         if let Some(again) = &mut self.again {
             again.has_changed |= has_changed;
@@ -166,6 +174,8 @@ impl Discovery {
 
 impl Again {
     /// The subnet as it is now.
+    ///
+    /// Order matters: ways, then tables that may be forgotten, then nodes that no link leads to.
     pub(in crate::discovery) fn end(mut self, mut subnet: Subnet) -> Subnet {
         if self.has_other_links {
             self.ways = subnet.find_ways();

@@ -20,6 +20,7 @@ use sa_fabric::{NodeIx, PortRef};
 use super::super::{Discovery, Question};
 use crate::model::Node;
 
+// Nothing here reads or sends: an answer and a silence are both given in.
 impl Discovery {
     /// A node has answered: it is not mute.
     pub(in crate::discovery) fn answers(&mut self, node: NodeIx) {
@@ -39,6 +40,8 @@ impl Discovery {
     }
 
     /// A node has not answered. True where it is asked again, by another way.
+    ///
+    /// Once for a node in a sweep, so that silence costs a bounded time.
     pub(in crate::discovery) fn has_other_way(&mut self, question: &Question) -> bool {
         let Question::Switch { node } = *question else {
             return false;
@@ -61,6 +64,8 @@ impl Discovery {
     }
 
     /// It does not answer by any way.
+    ///
+    /// That it is mute is a state of the model: the next sweep, the writing and the audit all look at it.
     pub(in crate::discovery) fn is_silent(&mut self, node: NodeIx) {
         if self.again.is_none() {
             return;
@@ -72,6 +77,8 @@ impl Discovery {
     }
 
     /// A device that has left its last request unanswered, now or in the sweep before: it gets one try.
+    ///
+    /// Told to the executor before the question goes out ([`crate::executor::Executor::expect_silence`]).
     pub(crate) fn is_doubtful(&self, question: &Question) -> bool {
         let node = question.asked_of().map(|at| at.node);
         node.is_some_and(|at| {

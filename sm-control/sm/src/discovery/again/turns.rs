@@ -39,6 +39,8 @@ use crate::model::Node;
 
 impl Discovery {
     /// SwitchInfo of a switch, and then PortInfo of its ports, with `of_ports` in any case.
+    ///
+    /// Once in a sweep: a switch that was read is not read again for another trap.
     pub(in crate::discovery) fn look_at(&mut self, node: NodeIx, of_ports: bool) {
         let Some(again) = &mut self.again else { return };
         if again.touched.contains(&node) {
@@ -53,6 +55,8 @@ impl Discovery {
     }
 
     /// PortInfo, once.
+    ///
+    /// Whoever asked first decides; what it says counts for all.
     pub(in crate::discovery) fn look_at_port(&mut self, at: PortRef) {
         let Some(again) = &mut self.again else { return };
         if !again.read.insert(at) {
@@ -62,6 +66,7 @@ impl Discovery {
         self.ask_port(at, extended);
     }
 
+    /// As its port 0 says, which tells for all of its ports.
     pub(super) fn has_extended_speeds(&self, node: NodeIx) -> bool {
         let node = self.subnet.node(node).filter(|node| node.is_switch());
         let info = node.and_then(|node| node.port(0)?.info);
@@ -70,6 +75,8 @@ impl Discovery {
     }
 
     /// Lets those go on whose way is known to be whole. To be called before a question is given out.
+    ///
+    /// Ends: each turn takes one out of `ready`, and what is put back waits for an answer or for other links.
     pub(in crate::discovery) fn release(&mut self) {
         loop {
             let Some(again) = &mut self.again else { return };
@@ -91,6 +98,8 @@ impl Discovery {
     }
 
     /// Asks a switch, or has it wait for what is before it.
+    ///
+    /// Walks up its way to the SM: the nearest that is not settled is what it waits for.
     pub(super) fn approach(&mut self, node: NodeIx) {
         let own = self.subnet.sm().map(|sm| sm.node);
         let Some(again) = &mut self.again else { return };
@@ -125,6 +134,8 @@ impl Discovery {
     }
 
     /// A question about a node is without an outcome from now on.
+    ///
+    /// Counted from being thought of: whoever waits for this node must not be let go before the last of them.
     pub(in crate::discovery) fn opened(&mut self, question: &Question) {
         if let (Some(again), Some(at)) = (&mut self.again, question.asked_of()) {
             *again.open.entry(at.node).or_default() += 1;
