@@ -60,7 +60,7 @@ fn reprioritise(fabric: &Fabric, daemon: &Daemon, node: &str, priority: u8) -> R
 /// What the SMs on H1 and H2 are; none of one that does not answer.
 fn states(asker: &mut Asker) -> [Option<u8>; 2] {
     [1, 2].map(|port| {
-        asker.port = port;
+        asker.path = vec![port];
         let answer = asker
             .ask_within(method::GET, Duration::from_millis(200))
             .ok()?;
@@ -133,7 +133,7 @@ fn one_that_is_stopped_hands_over() -> Result<()> {
         ended.success() && logged.contains("handed over to the SM of port"),
         "{logged}"
     );
-    until(&mut asker, [None, Some(MASTER)])?;
+    until(&mut asker, [None, Some(MASTER)]).with_context(|| logged + &second.logged())?;
     ensure!(second.next_epoch("ready")? >= 1);
     until_all_follow(&fabric, "H2")?;
     ensure!(ports_lids(&fabric, "H2")?.0 == before.0, "LIDs stay");
@@ -244,7 +244,7 @@ fn a_host_that_claims_to_be_the_master_is_refused_and_told() -> Result<()> {
     second.wait_logged("standing by: the SM of port")?;
     first.wait_known(&mut asker)?;
     for port in [1, 2] {
-        asker.port = port;
+        asker.path = vec![port];
         for modifier in 1..=5 {
             // With the GUID of the master, and with the key.
             let answer = asker.command(modifier, 0x10_0001, 1)?;

@@ -5,6 +5,7 @@ mod audit;
 mod events;
 mod groups;
 mod handover;
+mod handover_merge;
 mod health;
 mod limits;
 mod local_service;

@@ -29,8 +29,8 @@ pub(super) struct Asker {
     client: IbsimClient,
     transaction: u64,
     sm_lid: u16,
-    /// The switch's port that leads to the SM which is asked by a directed route.
-    pub(super) port: u8,
+    /// The ports of switches that lead to the SM which is asked by a directed route.
+    pub(super) path: Vec<u8>,
     // After what uses it.
     _attachment: Attachment,
 }
@@ -47,7 +47,7 @@ impl Asker {
             client: attachment.client()?,
             transaction: 0,
             sm_lid,
-            port,
+            path: vec![port],
             _attachment: attachment,
         })
     }
@@ -62,7 +62,7 @@ impl Asker {
             client: attachment.client()?,
             transaction: 0,
             sm_lid: 0,
-            port,
+            path: vec![port],
             _attachment: attachment,
         })
     }
@@ -94,14 +94,10 @@ impl Asker {
         most: Duration,
     ) -> Result<Smp> {
         self.transaction += 1;
-        // Out at the own port, then at the switch's.
-        let mut smp = Smp::directed(
-            method,
-            attribute::SM_INFO,
-            self.transaction,
-            &[1, self.port],
-        )
-        .context("a route")?;
+        // Out at the own port, then at the switches'.
+        let path = [&[1], self.path.as_slice()].concat();
+        let mut smp = Smp::directed(method, attribute::SM_INFO, self.transaction, &path)
+            .context("a route")?;
         smp.header.attribute_modifier = modifier.into();
         smp.data = data;
         let mut slot = Slot::EMPTY;

@@ -46,10 +46,8 @@ impl CounterPort {
 
     /// On a node of the simulator whose manager is another client. Errors: [`AttachError`], each with a next step.
     pub fn over_ibsim(options: &ibsim::Options) -> Result<Self, AttachError> {
-        let mut attachment = Attachment::new(options)?;
-        // The simulator takes IsSM off the port when a client attaches that is not the manager.
-        attachment.set_role(ibsim::Role::Manager)?;
-        // It only asks: what comes unasked is another client's, or dropped.
+        // Not the node's manager: the simulator would give it what others ask of the SM and the SA.
+        let attachment = Attachment::new(options)?;
         let client = attachment.client()?;
         Ok(Self::over(Box::new(client), Some(attachment)))
     }

@@ -168,7 +168,16 @@ fn attach_ibsim(
     }
     // Every life of the port hands on to the same inbox, which outlives them all.
     let relay = setup.smps.clone();
-    let first = ibsim::Attachment::new(&options)?.relaying(relay.clone());
+    let is_relayed = relay.is_some();
+    let open = move || -> Result<ibsim::Attachment, ibsim::AttachError> {
+        let mut attachment = ibsim::Attachment::new(&options)?;
+        // So that others see an SM there. No other client of the node may say it: requests would go to that one.
+        if issm {
+            attachment.set_role(ibsim::Role::Manager)?;
+        }
+        Ok(attachment.relaying(relay.clone()))
+    };
+    let first = open()?;
     info!(
         port = setup.number,
         node = first.node(),
@@ -179,10 +188,10 @@ fn attach_ibsim(
     let out = ReplyPath::new(false, Arc::clone(&gate));
     out.set(Some(first.replies()?));
     let reply = Box::new(out.clone());
-    let smp_reply = relay.is_some().then(|| Box::new(out.clone()) as Box<_>);
+    let smp_reply = is_relayed.then(|| Box::new(out.clone()) as Box<_>);
     let shut = Arc::clone(&gate);
     let way = Reattach {
-        open: Box::new(move || Ok(ibsim::Attachment::new(&options)?.relaying(relay.clone()))),
+        open: Box::new(move || Ok(open()?)),
         announce: None,
         gate,
         out,

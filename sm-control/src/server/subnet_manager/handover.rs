@@ -12,7 +12,8 @@
 //! over, because the one that sweeps may be busy: sweeps are stopped first, and this SM is not active from the moment on at which it tells another: a standby of higher priority would be handed the
 //! subnet back. Where nobody takes it this SM is the master until it is gone.
 //!
-//! One that was told and did not take it is not asked again for a minute, and is a finding meanwhile.
+//! One that was told and did not take it is told again, ever later: it may not have found this SM yet, as when two subnets were joined a moment
+//! ago. From the second time on it is a finding.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -40,23 +41,46 @@ use super::standby::Standby;
 pub(super) struct Unfit {
     pub(super) guid: Option<Guid>,
     since: Instant,
+    /// How long it is not told again.
+    rests: Duration,
 }
 
-/// How long it is not asked again.
-const RESTS: Duration = Duration::from_secs(60);
+/// After the first time. Whoever refuses a stranger looks for it at once, which takes as long as finding a subnet.
+const FIRST_REST: Duration = Duration::from_millis(500);
+/// The rest doubles up to this.
+const LONGEST_REST: Duration = Duration::from_secs(60);
 
 impl Unfit {
-    /// True while it is not asked.
-    pub(super) fn stands(&self) -> bool {
-        self.since.elapsed() < RESTS
+    /// It has not taken the subnet over now; `before`: who did not, last.
+    fn once_more(guid: Option<Guid>, before: Option<&Self>) -> Self {
+        let same = before.filter(|before| before.guid == guid);
+        let rests = same.map_or(FIRST_REST, |it| (it.rests * 2).min(LONGEST_REST));
+        Self {
+            guid,
+            since: Instant::now(),
+            rests,
+        }
     }
 
-    /// For people.
-    pub(super) fn words(&self) -> String {
-        format!(
-            "{} is of higher priority and does not take the subnet over; this SM stays the master. Look at that SM's log",
-            sm(&self.guid)
-        )
+    /// True while it is not told.
+    pub(super) fn stands(&self) -> bool {
+        !self.again_in().is_zero()
+    }
+
+    /// How long until it is told again.
+    pub(super) fn again_in(&self) -> Duration {
+        self.rests.saturating_sub(self.since.elapsed())
+    }
+
+    /// For people; none where it may be that it had only not looked yet.
+    pub(super) fn words(&self) -> Option<String> {
+        let told = || {
+            format!(
+                "{} is of higher priority and does not take the subnet over; this SM stays the master. Look at that SM's log",
+                sm(&self.guid)
+            )
+        };
+        (self.rests > FIRST_REST).then(told)
     }
 }
 
@@ -94,15 +118,16 @@ impl Manager {
         match self.ask(question, options) {
             Ok(Outcome::Answered(_)) => {
                 info!("handed over to {}", sm(&info.guid));
+                self.unfit = None;
                 let other = (info, route, port);
                 self.yields(Standby::before(other, SmState::Standby, options))
             }
             Ok(Outcome::Refused(_) | Outcome::Mute) => {
-                let unfit = Unfit {
-                    guid: info.guid,
-                    since: Instant::now(),
-                };
-                warn!("{}", unfit.words());
+                let unfit = Unfit::once_more(info.guid, self.unfit.as_ref());
+                match unfit.words() {
+                    Some(words) => warn!("{words}"),
+                    None => info!("{} has not taken over yet", sm(&unfit.guid)),
+                }
                 self.unfit = Some(unfit);
                 self.identity.stays();
                 SweepError::NotTaken

@@ -298,7 +298,7 @@ impl Manager {
     fn standing(&self) -> BTreeSet<String> {
         let mut all = self.said.standing() | self.groups.standing();
         all.extend(self.identity.refused());
-        all.extend(self.unfit.as_ref().map(Unfit::words));
+        all.extend(self.unfit.as_ref().and_then(Unfit::words));
         all
     }
 }

@@ -71,6 +71,14 @@ impl Standby {
         }
     }
 
+    /// The same, asked in so long at the latest.
+    pub(super) fn not_later(mut self, again_in: Option<Duration>) -> Self {
+        if let Some(again_in) = again_in {
+            self.next = self.next.min(Instant::now() + again_in);
+        }
+        self
+    }
+
     /// How long until it is to be asked.
     fn due_in(&self) -> Duration {
         self.next.saturating_duration_since(Instant::now())
@@ -220,7 +228,7 @@ impl Manager {
     }
 
     /// Tells the master that there is a greater SM than it is. Nobody answers: it is told again at the next poll.
-    fn remind(&mut self, options: &ManagerOptions) {
+    pub(super) fn remind(&mut self, options: &ManagerOptions) {
         // LIDs of now: the master may have changed them since this SM has found the subnet.
         let keys = self.keys(options);
         let own = self.identity.now().info.guid;

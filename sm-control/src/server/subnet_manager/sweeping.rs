@@ -11,12 +11,14 @@ use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_compiler::state::FabricState;
 use sa_fabric::options::ManagerOptions;
 use sa_sm::mastership::Action;
+use sa_sm::sm_info::SmState;
 use sa_sm::sweep::Progress;
 use sa_source::When;
 use sm_plan::{PlanError, Planned, Planner, Planning};
 use tracing::{debug, info, warn};
 
 use super::attempt::Attempt;
+use super::handover::Unfit;
 use super::maintenance::Guard;
 use super::others::Others;
 use super::standby::Standby;
@@ -99,7 +101,6 @@ impl Manager {
         let may_skip = core::mem::take(&mut self.is_quiet) && when == When::Changed;
         let mut key_ring = core::mem::take(&mut self.key_ring);
         let keys = key_ring.follow(self.directory.as_deref(), options);
-        self.unfit.take_if(|unfit| !unfit.stands());
         let guard = Guard::of(self, before);
         let untouched = guard.is_strict().then(|| planner.clone());
         let mut attempt = Attempt {
@@ -108,7 +109,11 @@ impl Manager {
             directory: self.directory.clone(),
             key_ring: &mut key_ring,
             ignores_others: options.mastership.ignore_other_sm,
-            unfit: self.unfit.as_ref().map(|unfit| unfit.guid),
+            unfit: self
+                .unfit
+                .as_ref()
+                .filter(|it| it.stands())
+                .map(|it| it.guid),
             may_skip,
             is_skipped: false,
             others: Others::default(),
@@ -143,6 +148,9 @@ impl Manager {
             return Err(why);
         }
         self.tell_observers(action, is_skipped);
+        // One that is gone does not stand in the way any more.
+        let has_gone = |unfit: &mut Unfit| unfit.guid.is_none_or(|guid| !others.has(guid));
+        self.unfit.take_if(has_gone);
         if let Some(error) = self.leaves(action, &others, options) {
             return Err(error);
         }
@@ -183,7 +191,16 @@ impl Manager {
             Action::StandBy(place) | Action::Wait(place) => {
                 let state = self.identity.state();
                 let other = others.get(place)?;
-                Some(self.yields(Standby::before(other, state, options)))
+                let standby = Standby::before(other, state, options);
+                let again_in = self.unfit.as_ref().map(Unfit::again_in);
+                let own = self.identity.now().info;
+                let is_unknown = state == SmState::Standby && own.is_greater_than(other.0);
+                let stays = self.yields(standby.not_later(again_in));
+                // It may have asked while this SM was not waiting yet, and would not ask again before its next sweep.
+                if is_unknown {
+                    self.remind(options);
+                }
+                Some(stays)
             }
             // It was told to do nothing while it looked.
             Action::Nothing | Action::Discover | Action::Remind => Some(SweepError::NotActive),

@@ -109,15 +109,12 @@ impl Way {
     pub(super) fn attach(&self, repeats_after: Duration) -> Result<Box<dyn SmpPort>, WayError> {
         match &self.transport {
             SaTransport::Ibsim { node, sockname } => {
-                // A plain client: requests to the node's queue pair 1 go to the worker of the same section.
+                // A plain client: requests to the node go to the worker of the same section.
                 let mut options = ibsim::Options::on(node);
                 if let Some(sockname) = sockname {
                     sockname.clone_into(&mut options.base);
                 }
-                let mut port = OverIbsim::attach(&options)?;
-                // The simulator takes IsSM off the port when a client attaches that is not the manager.
-                port.attachment().set_role(ibsim::Role::Manager)?;
-                Ok(Box::new(port))
+                Ok(Box::new(OverIbsim::attach(&options)?))
             }
             SaTransport::Umad { device, port } => {
                 let device = device.as_deref();
