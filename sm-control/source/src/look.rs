@@ -4,6 +4,8 @@
 //! new table for its own before the switch has answered, and repeats an SMP that is lost for 800 ms. So a
 //! difference is believed when it is still there after [`PATIENCE`] in which nothing was heard, or
 //! after [`MOST_PATIENCE`] whatever was heard.
+//!
+//! It reads and never writes: what to do about a table that differs is the caller's, which reads the fabric anew.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -30,10 +32,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const MOST_PATIENCE: Duration = Duration::from_secs(30);
 
 /// What is looked at next.
+///
+/// One for a source; it goes round all switches, however many looks that takes.
 #[derive(Debug, Default)]
 pub(super) struct Look {
     /// The switch whose table was compared last.
     last: u16,
+    /// None while tables agree, or before any was compared.
     suspect: Option<Suspect>,
 }
 
@@ -51,6 +56,8 @@ struct Suspect {
 impl Look {
     /// Compares the tables of some switches with what the SA tells. False where one differs, and has
     /// for long enough; true where the SA is silent, which says nothing. Errors: as [`super::read`].
+    ///
+    /// Two clocks run for it: since it differs, and since nothing was heard.
     pub(super) fn agrees(
         &mut self,
         ask: &mut dyn Ask,
@@ -63,6 +70,7 @@ impl Look {
         }
     }
 
+    /// One look: the suspect first, then as many switches as its time allows, from where the last one ended.
     fn look(&mut self, ask: &mut dyn Ask, written: &Mutex<Written>) -> Result<bool, SaReadError> {
         let begun = Instant::now();
         let mut ask = Hurried::new(ask, ANSWERED);
@@ -115,6 +123,8 @@ impl Look {
 
 /// Whether the SA tells the table of a switch as it was heard. Asked a second time where it does not:
 /// words may be on their way. Errors: as [`super::read`].
+///
+/// Cost: a table, twice where it differs.
 fn same(
     querier: &mut Querier<'_>,
     written: &Mutex<Written>,

@@ -65,6 +65,7 @@ impl Loads {
     /// Adds the paths of hosts that a column leads, or takes them away. `order` has the switches that have a
     /// way, none before the one it leaves to.
     pub(super) fn count(&mut self, graph: &Graph, order: &[u32], slots: &[u8], is_added: bool) {
+        // Nearest last: each switch has all that arrives before it hands it on.
         for switch in order {
             self.arriving[*switch as usize] = u64::from(graph.hosts(*switch));
         }
@@ -96,6 +97,7 @@ const MOST_SQUARED: u64 = (1 << 16) - 1;
 impl Weigh {
     const fn weight(self, paths: u64) -> u64 {
         match self {
+            // Capped, so that sums over a way still fit; beyond it all are as full as can be.
             Self::Loads => paths,
             Self::Squares if paths < MOST_SQUARED => paths * paths,
             Self::Squares => MOST_SQUARED * MOST_SQUARED,
@@ -140,11 +142,13 @@ pub(super) struct Balance<'a> {
 pub(super) fn fill(graph: &Graph, columns: &mut Columns) -> Loads {
     let mut balance = Balance::new(graph);
     for pass in 0..passes(graph, columns) {
+        // Squares only where they fit: with larger loads they would be cut, and say nothing.
         let is_small = balance.loads.most() < MOST_SQUARED / 2;
         balance.set(match pass {
             4.. if is_small => Weigh::Squares,
             _ => Weigh::Loads,
         });
+        // Switches without hosts carry only management, and take what is left.
         for switch in graph.all_switches().filter(|to| graph.has_hosts(*to)) {
             balance.aim_at(switch);
             balance.place(columns, switch, pass > 0);
@@ -197,6 +201,7 @@ impl<'a> Balance<'a> {
         self.ends.clear();
         for here in self.order.iter().skip(1) {
             let hops = self.hops[*here as usize];
+            // Kept for all LIDs of the switch: their shortest ways are the same.
             let all = graph.leaving(*here).map(|channel| Near {
                 channel,
                 to: graph.to(channel),
@@ -218,6 +223,7 @@ impl<'a> Balance<'a> {
             // What goes to a switch itself is for management.
             let is_counted = columns.is_host(column);
             let slots = columns.slots_mut(column);
+            // Its own paths are taken out, or a column would flee from itself.
             if again && is_counted {
                 self.count(slots, false);
             }
@@ -226,6 +232,7 @@ impl<'a> Balance<'a> {
                 self.count(slots, true);
             }
             let port = columns.lid(column).port;
+            // Columns of one port lie side by side, so its other LIDs come right behind.
             match all.contains(&(column + 1)) && columns.lid(column + 1).port == port {
                 true => self.remember(columns.slots(column)),
                 false => self.forget_extra(),
@@ -236,6 +243,7 @@ impl<'a> Balance<'a> {
     /// Adds the paths of a column, or takes them away, and weighs its channels.
     fn count(&mut self, slots: &[u8], is_added: bool) {
         self.loads.count(self.graph, &self.order, slots, is_added);
+        // From the second on: the first is the destination, which sends nothing.
         for nth in 1..self.order.len() {
             let here = self.order[nth];
             let channel = self.graph.channel(here, slots[here as usize]);
@@ -253,6 +261,7 @@ impl<'a> Balance<'a> {
         let (paths, place) = (self.loads.of(channel), channel as usize);
         let extra = self.extra[place];
         self.weights[place] = self.weigh.weight(paths) + extra;
+        // A host does not send to two others at once: its own other paths are left out.
         self.first[place] = self.weigh.weight(paths - self.own[place]) + extra;
     }
 
@@ -262,6 +271,7 @@ impl<'a> Balance<'a> {
             self.cost[*to as usize] = 0;
         }
         let mut start = 0;
+        // Nearest first: what a way costs beyond the next switch is known.
         for (here, end) in self.order.iter().skip(1).zip(&self.ends) {
             let (mut least, mut best) = (u64::MAX, Near { channel: 0, to: 0 });
             for near in &self.nearer[start..*end as usize] {
@@ -292,6 +302,7 @@ impl<'a> Balance<'a> {
 
     /// Before LIDs of another port.
     fn forget_extra(&mut self) {
+        // Only those that were touched: clearing all would cost more than the column.
         while let Some(channel) = self.extras.pop() {
             self.extra[channel as usize] = 0;
             self.weigh(channel);

@@ -33,6 +33,7 @@ impl Columns {
     /// Columns without any way.
     pub(super) fn new(topology: &Topology) -> Self {
         let mut lids = destinations(topology);
+        // Hosts before a switch's own LIDs, so that the first column of a switch is that of a host where it has one.
         lids.sort_by_key(|it| (it.switch, it.port == 0));
         let switches = topology.switches.len();
         let ends = 0..=count32(switches);
@@ -52,6 +53,7 @@ impl Columns {
 
     /// Takes out all ways.
     pub(super) fn take(&mut self) -> Vec<u8> {
+        // As many as before: what is taken out may be put back.
         let none = vec![NO_SLOT; self.slots.len()];
         std::mem::replace(&mut self.slots, none)
     }
@@ -97,6 +99,7 @@ impl Columns {
     /// beside another own one.
     pub(super) fn is_copy(&self, column: u32) -> bool {
         let to = self.lid(column).switch;
+        // Own LIDs beside a host's cost no turn of their own, and need no search.
         !self.is_host(column) && column != self.first[to.index()]
     }
 
@@ -124,6 +127,7 @@ impl Columns {
         let slots = self.slots(column);
         let mut here = from;
         std::iter::from_fn(move || {
+            // Ends at the destination, which has no slot: no count of hops is needed.
             let slot = slots[here as usize];
             let channel = (slot != NO_SLOT).then(|| graph.channel(here, slot))?;
             here = graph.to(channel);
@@ -166,6 +170,7 @@ impl Columns {
     /// Fills the rows of some switches.
     fn fill(&self, graph: &Graph, first: usize, stride: usize, rows: &mut [u8]) {
         for (column, destination) in (0..).zip(&self.lids) {
+            // Read along a column, written down the rows: 64 of these stay in cache.
             let slots = &self.slots(column)[first..];
             for (row, (switch, slot)) in rows.chunks_mut(stride).zip((first..).zip(slots)) {
                 let switch = count32(switch);

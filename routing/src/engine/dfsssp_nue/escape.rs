@@ -27,6 +27,7 @@ impl Tree {
             depth: vec![NOWHERE; graph.switches()],
         };
         let mut next = 0;
+        // The chosen root first; then the lowest switch of each part that it does not reach.
         for start in std::iter::once(root).chain(graph.all_switches()) {
             if tree.depth.get(start as usize) != Some(&NOWHERE) {
                 continue;
@@ -57,6 +58,7 @@ impl Tree {
     /// those away from it.
     pub(super) fn channels(&self, graph: &Graph) -> Vec<Channel> {
         let rank = |channel: Channel| {
+            // Ties by number, so that every cable has one direction that is up.
             let (from, to) = (graph.from(channel) as usize, graph.to(channel) as usize);
             let at = |switch: usize| (i64::from(self.depth[switch]), switch);
             let is_up = at(to) < at(from);
@@ -82,6 +84,7 @@ pub(super) fn middle(graph: &Graph) -> u32 {
     }
     graph.spread_from(near, &mut hops, &mut reached);
     let one = reached.last().copied().unwrap_or(near);
+    // Twice: from anywhere to one end, from there to the other. The middle of that way is central enough.
     graph.spread_from(one, &mut hops, &mut reached);
     let mut here = reached.last().copied().unwrap_or(near);
     let half = hops[here as usize] / 2;

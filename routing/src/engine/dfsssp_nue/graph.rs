@@ -54,6 +54,7 @@ impl Graph {
         };
         let mut far_ports = Vec::new();
         for switch in topology.switch_ixs() {
+            // A cable of a switch to itself would be a channel that leads to where it begins.
             let others = topology.cables(switch).filter(|(_, far, _)| *far != switch);
             for (port, far, far_port) in others {
                 graph.from.push(switch.0);
@@ -73,6 +74,7 @@ impl Graph {
         for (channel, far_port) in far_ports.iter().enumerate() {
             let far = self.to[channel];
             let ports = &self.ports[self.range(far)];
+            // Ports ascend within a switch, so the far one is found by halving.
             let slot = ports.partition_point(|port| port < far_port);
             self.back.push(self.first[far as usize] + count32(slot));
             let turns = self.turns[channel] + count32(ports.len());
@@ -168,6 +170,7 @@ impl Graph {
 
     /// The switch of an index.
     pub(super) const fn ix(switch: u32) -> SwitchIx {
+        // One place for the conversion: inside all are plain numbers.
         SwitchIx(switch)
     }
 

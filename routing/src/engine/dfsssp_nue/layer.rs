@@ -67,6 +67,7 @@ enum Side {
 impl Layer {
     /// No turn is used. `order` has every channel once; the more turns agree with it, the less is moved.
     pub(super) fn new(graph: &Graph, order: &[Channel]) -> Self {
+        // Not generic over the graph: one layer lives as long as its VL.
         // One more before all others, so that there is always something to move behind.
         let head = count32(graph.channels());
         let nodes: Vec<Channel> = std::iter::once(head).chain(order.iter().copied()).collect();
@@ -93,6 +94,7 @@ impl Layer {
         match self.turns[graph.turn(into, out)] {
             Turn::Used => false,
             Turn::Blocked => true,
+            // Rigid: as the order is, without a search.
             Turn::Free => self.is_rigid && self.order.label(into) >= self.order.label(out),
         }
     }
@@ -107,6 +109,7 @@ impl Layer {
             Turn::Free => {
                 let is_good = self.order(graph, into, out);
                 self.turns[turn] = if is_good { Turn::Used } else { Turn::Blocked };
+                // Noted whichever it was: undoing frees a blocked turn too, as it was blocked beside others.
                 self.tried.push(count32(turn));
                 is_good
             }
@@ -120,6 +123,7 @@ impl Layer {
 
     /// What was tried since [`Self::keep`] is as before. The order may have changed; it is one all the same.
     pub(super) fn undo(&mut self) {
+        // Channels keep their new places: an order that agrees with more turns agrees with fewer.
         for turn in self.tried.drain(..) {
             self.turns[turn as usize] = Turn::Free;
         }
@@ -128,6 +132,7 @@ impl Layer {
     /// Uses all of these turns, or none. A turn that cannot be used whatever the others are is remembered.
     pub(super) fn admit_all(&mut self, graph: &Graph, turns: &[(Channel, Channel)]) -> bool {
         let blocked = |(into, out): &(Channel, Channel)| self.is_blocked(graph, *into, *out);
+        // The cheap question first: most sets that fail do so by a turn that is known.
         if turns.iter().any(blocked) {
             return false;
         }
@@ -157,6 +162,7 @@ impl Layer {
     /// Finds an order for the turns that were taken. False where they close a cycle after all.
     /// Cost: O(turns), once for all of them.
     pub(super) fn settle(&mut self, graph: &Graph) -> bool {
+        // Kahn's way: channels without a turn into them first. What is left over lies on cycles.
         let head = count32(graph.channels());
         let mut before = vec![0_u32; graph.channels()];
         for into in 0..head {
@@ -178,6 +184,7 @@ impl Layer {
         }
         let is_free = nodes.len() > graph.channels();
         if is_free {
+            // Only then: an order of some channels would be none.
             self.order = Order::new(&nodes);
         }
         is_free
@@ -199,6 +206,7 @@ impl Layer {
         if is_free {
             self.reorder(first);
         }
+        // Marks are taken back channel by channel: clearing all would cost as much as the graph.
         let search = &mut self.search;
         let all = search.behind.drain(..).chain(search.before.drain(..));
         all.for_each(|channel| search.found[channel as usize] = Side::Neither);
@@ -222,6 +230,7 @@ impl Layer {
             if low.0 >= high.0 {
                 return true;
             }
+            // One from each side, so that neither goes further than the other makes it.
             search.open_behind.pop();
             search.open_before.pop();
             if !self.look_behind(graph, low.1) || !self.look_before(graph, high.1) {
@@ -291,6 +300,7 @@ impl Layer {
         let moved = &mut search.moved;
         before.sort_unstable_by_key(|channel| order.label(*channel));
         behind.sort_unstable_by_key(|channel| order.label(*channel));
+        // Of what was found only those on the wrong side of the place move.
         moved.extend(before.iter().filter(|it| order.label(**it) > label));
         moved.extend(behind.iter().filter(|it| order.label(**it) < label));
         let mut to = place;

@@ -26,9 +26,11 @@ pub(super) fn fill(graph: &Graph, columns: &mut Columns, vls: u8) -> Pairs {
     let mut search = Search::new(graph);
     let mut best: Option<(u128, Vec<u8>)> = None;
     for nth in 0..rounds(graph, columns, 32.min(graph.switches())) {
+        // Each round with other roots: which of them is best is only seen by trying.
         columns.clear();
         let loads = attempt(graph, columns, &groups, nth, &mut search);
         let squares = loads.squares();
+        // Fewer squares: the fuller a channel the more it counts.
         if best.as_ref().is_none_or(|(least, _)| squares < *least) {
             best = Some((squares, columns.take()));
         }
@@ -71,6 +73,7 @@ fn attempt(
     let mut loads = Loads::new(graph);
     let part = |destinations: &'_ Vec<u32>| {
         let tree = Tree::from(graph, median(graph, columns, destinations, nth));
+        // The order of the layer begins as the tree has it, so that its turns cost nothing.
         let mut layer = Layer::new(graph, &tree.channels(graph));
         reserve(graph, &tree, search, destinations, &mut layer);
         (tree, layer)
@@ -84,6 +87,7 @@ fn attempt(
         }
     });
     let mut parts: Vec<Part<'_>> = parts.collect();
+    // Again with the loads known; turns that are used stay so, which never closes a cycle.
     for _ in 0..rounds(graph, columns, 4) {
         for part in &mut parts {
             let mut escape = Escape {
@@ -108,6 +112,7 @@ fn divide(graph: &Graph, columns: &Columns, vls: u8) -> Vec<Vec<u32>> {
     let mut reached = Vec::new();
     let mut all = Vec::new();
     for part in graph.all_switches() {
+        // Each part by itself: hops across parts are none.
         if hops[part as usize] == NOWHERE {
             let mut own = vec![NOWHERE; graph.switches()];
             graph.spread_from(part, &mut own, &mut reached);
@@ -150,6 +155,7 @@ fn median(graph: &Graph, columns: &Columns, destinations: &[u32], nth: usize) ->
             *sum += weight * u64::from(*hops);
         }
     }
+    // A stable sort: of equal ones the lower number.
     let mut all: Vec<u32> = graph.all_switches().collect();
     all.sort_by_key(|switch| sums[*switch as usize]);
     let nth = nth.checked_rem(all.len());
@@ -181,6 +187,7 @@ fn reserve(graph: &Graph, tree: &Tree, search: &Search, destinations: &[u32], la
             up => above[graph.to(up) as usize],
         };
         above[*switch as usize] = total;
+        // Up where some destination is not below, down where one is: all that the tree will be asked for.
         for out in graph.leaving(*switch) {
             let is_needed = match out {
                 out if out == up => total > below[*switch as usize],
@@ -203,6 +210,7 @@ fn admit_into(graph: &Graph, tree: &Tree, switch: u32, out: u32, layer: &mut Lay
         let far = graph.to(other) as usize;
         let is_tree = other == tree.up[switch as usize] || graph.back(other) == tree.up[far];
         if is_tree {
+            // A spanning tree has no cycle, so none of these can be refused.
             let is_good = layer.admit(graph, graph.back(other), out);
             debug_assert!(is_good, "a tree has no cycle");
         }
@@ -228,6 +236,7 @@ impl Escape<'_> {
             }
             let is_counted = columns.is_host(column);
             let slots = columns.slots_mut(column);
+            // Its own paths are no reason to avoid its own channels.
             if is_counted {
                 self.search.trace(self.graph, self.loads, to, slots);
                 self.loads
@@ -249,6 +258,7 @@ impl Escape<'_> {
             if is_whole {
                 break;
             }
+            // What was tried beside ways that failed must not stay blocked.
             self.layer.undo();
             let is_last = nth + 1 == TRIES;
             let missing: Vec<u32> = match is_last {
@@ -268,6 +278,7 @@ impl Escape<'_> {
     fn fix(&self, to: u32, missing: &[u32], slots: &mut [u8]) {
         let (graph, up) = (self.graph, &self.tree.up);
         // On the way from the root to the destination the tree is gone down.
+        // The root's way to the destination, read backwards from it.
         let mut down = vec![NOWHERE; graph.switches()];
         let mut here = to;
         while up[here as usize] != NOWHERE {

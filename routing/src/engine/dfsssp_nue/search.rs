@@ -36,6 +36,7 @@ impl Search {
         let count = graph.switches();
         let (mut parts, mut hops) = (vec![NOWHERE; count], vec![NOWHERE; count]);
         let mut reached = Vec::new();
+        // Each part once: its lowest switch finds all others of it.
         for switch in graph.all_switches() {
             if parts[switch as usize] == NOWHERE {
                 graph.spread_from(switch, &mut hops, &mut reached);
@@ -86,6 +87,7 @@ impl Search {
     ) -> bool {
         self.begin(graph, loads, to, slots);
         let mut hops = 0;
+        // Front after front: all ways of so many hops are known before the next hop is made.
         while hops < self.fronts.len() {
             self.look(graph, layer, loads, to, hops, slots);
             self.join(graph, layer, loads, to, hops, slots);
@@ -114,6 +116,7 @@ impl Search {
         self.fronts.iter_mut().for_each(Vec::clear);
         self.settle(to, 0);
         let mut trail = Vec::new();
+        // Ways that are there are walked to where one is known, then counted on the way back.
         for start in graph.all_switches() {
             let mut here = start;
             while self.hops[here as usize] == NOWHERE && slots[here as usize] != NO_SLOT {
@@ -155,6 +158,7 @@ impl Search {
                 let (into, switch) = (graph.back(out), graph.to(out) as usize);
                 let is_open = self.hops[switch] == NOWHERE
                     && beyond.is_none_or(|beyond| !layer.is_blocked(graph, into, beyond));
+                // Blocked turns stay so: whoever needs one waits for another neighbour.
                 if !is_open {
                     continue;
                 }
@@ -162,6 +166,7 @@ impl Search {
                     self.joining.push(graph.to(out));
                 }
                 let cost = self.cost[*here as usize] + loads.of(into);
+                // Of equal cost the lower channel, so that the order of fronts does not matter.
                 self.best[switch] = self.best[switch].min((cost, into));
             }
         }
@@ -177,6 +182,7 @@ impl Search {
         hops: usize,
         slots: &mut [u8],
     ) {
+        // Taken out and put back: settling needs the whole of `self`.
         let mut joining = std::mem::take(&mut self.joining);
         for switch in joining.drain(..) {
             let (mut cost, mut channel) =
@@ -215,6 +221,7 @@ impl Search {
             let far = graph.to(channel);
             let is_near = self.hops[far as usize] as usize == hops;
             let beyond = is_near.then(|| beyond(graph, to, far, slots))?;
+            // Only neighbours of this very hop: those of the next one are not known yet.
             let is_open = beyond.is_none_or(|beyond| !layer.is_blocked(graph, channel, beyond));
             is_open.then(|| (self.cost[far as usize] + loads.of(channel), channel))
         });

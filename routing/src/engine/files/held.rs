@@ -27,10 +27,12 @@ pub fn route_held(
     sl2vl: &GivenSl2Vl,
     before: Option<&Routes>,
 ) -> Result<Routes, Refusal> {
+    // Before any table: a wrong SL2VL table would be written with all the others.
     let reasons: Vec<_> = wrong_sl2vl(topology, sl2vl).collect();
     if !reasons.is_empty() {
         return Err(refused(&reasons, Vec::new()));
     }
+    // What stays lies in memory that is shared; only the others are asked for.
     let lft = before.and_then(|before| gone_on(topology, held, before.lfts()));
     let lft = lft.unwrap_or_else(|| written(topology, held));
     let sl2vl = Sl2Vl::given(topology, sl2vl);
@@ -48,6 +50,7 @@ fn gone_on(topology: &Topology, held: &impl Held, before: &Lft) -> Option<Lft> {
         return None;
     }
     let changed = topology.switch_ixs().filter(|ix| !held.stays(*ix));
+    // One more than may be: that is enough to know that there are too many.
     let changed: Vec<SwitchIx> = changed.take(most + 1).collect();
     if changed.len() > most {
         return None;
@@ -61,6 +64,7 @@ fn gone_on(topology: &Topology, held: &impl Held, before: &Lft) -> Option<Lft> {
     (lft.others() <= most).then_some(lft)
 }
 
+/// All tables anew, on all cores.
 fn written(topology: &Topology, held: &impl Held) -> Lft {
     let max_lid = topology.max_lid();
     let stride = usize::from(max_lid) + 1;

@@ -38,6 +38,7 @@ pub(super) struct Bundle {
     pub(super) back: u32,
 }
 
+// Flat arrays and no map: a bundle is looked at once for every destination.
 impl Cabling {
     /// Cables of a switch to itself are left out: no path uses one.
     pub(super) fn new(topology: &Topology) -> Self {
@@ -57,6 +58,7 @@ impl Cabling {
     /// Adds the bundles of the next switch.
     fn add(&mut self, topology: &Topology, switch: SwitchIx) {
         let cables = topology.cables(switch).filter(|cable| cable.1 != switch);
+        // By far switch, so that parallel cables lie together and become one bundle.
         let mut cables: Vec<_> = cables.map(|(port, far, _)| (far.0, port)).collect();
         cables.sort_unstable();
         let begin = self.bundles.len();
@@ -67,6 +69,7 @@ impl Cabling {
                     far,
                     cable: count32(self.ports.len()),
                     width: 1,
+                    // Not known before the far switch has been added: `pair` fills it in.
                     back: 0,
                 }),
             }
@@ -82,6 +85,7 @@ impl Cabling {
             for bundle in self.of(switch) {
                 let far = self.bundles[bundle].far;
                 let theirs = &self.bundles[self.of(far)];
+                // Sorted by far switch: the one that leads here is found by halving.
                 let back = theirs.partition_point(|back| back.far < switch);
                 self.bundles[bundle].back = self.first[far as usize] + count32(back);
             }

@@ -8,8 +8,11 @@ use super::steps::Steps;
 use crate::topology::Topology;
 
 /// A fabric, its order, and all shortest ways in it that climb and then descend.
+///
+/// Made once for a fabric and shared by all threads that deal; what they write is their own.
 pub(super) struct Ground<'a> {
     pub(super) cabling: &'a Cabling,
+    /// Which end of each bundle is up.
     pub(super) order: Order,
     pub(super) slopes: Slopes,
     /// By switch.
@@ -26,6 +29,7 @@ impl<'a> Ground<'a> {
         order: Order,
         heights: Vec<u32>,
     ) -> Self {
+        // In this order: steps need slopes and goals, and nothing else needs steps.
         let slopes = Slopes::new(cabling, &order);
         let goals = Goals::new(topology, cabling, &order);
         let steps = Steps::new(cabling, &order, &slopes, goals.switches());

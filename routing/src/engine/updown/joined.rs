@@ -31,6 +31,7 @@ pub(super) struct Joined {
 impl Joined {
     pub(super) fn new(ground: &Ground<'_>, chains: &Chains) -> Self {
         let switches = ground.cabling.switches();
+        // A row each block and not one of all: blocks are filled by different cores.
         let (places, width) = places(ground);
         let blocks = ground.goals.with_hosts().div_ceil(LANES);
         let mut words = vec![0; blocks * switches * width];
@@ -50,6 +51,7 @@ impl Joined {
                 joined.spread(ground, &passed, block, words);
             }
         });
+        // Turned once: who asks goes switch by switch, as tables are filled.
         joined.words = by_switch(&words, switches, width);
         joined
     }
@@ -75,6 +77,7 @@ impl Joined {
         for turn in turns {
             let place = |switch: u32| switch as usize * self.width + self.range(turn).start;
             let own = place(goals.switches()[turn]);
+            // All bits, also those beyond the last host: nobody asks for them.
             words[own..][..self.range(turn).len()].fill(u64::MAX);
             for link in chains.of(turn) {
                 let nth = (link.host - goals.first_host(turn)) as usize;
@@ -87,6 +90,7 @@ impl Joined {
     /// above, the topmost first. So what a switch hands on is complete.
     fn spread(&self, ground: &Ground<'_>, passed: &[u32], block: usize, words: &mut [u64]) {
         let order = ground.order.switches();
+        // Down before up: what descends first is complete before anything climbs on.
         let is_passed = |switch: &&u32| passed.binary_search(switch).is_ok();
         let mut row = vec![0; self.width];
         for switch in order.iter().rev().filter(is_passed) {
@@ -113,6 +117,7 @@ impl Joined {
         words: &mut [u64],
     ) {
         let place = |switch: u32| switch as usize * self.width;
+        // A copy, as the far rows are in the same memory.
         row.copy_from_slice(&words[place(switch)..][..self.width]);
         let slopes = ground.slopes.of(ground.cabling.of(switch)).iter();
         for slope in slopes.filter(|slope| takes(**slope) && can_join(ground, switch, slope.far()))

@@ -22,6 +22,7 @@ const FAR: u32 = u32::MAX;
 
 /// By switch: how many steps it is above the lowest. Roots that are empty are looked for.
 pub(in crate::engine) fn heights(topology: &Topology, roots: &[SwitchIx]) -> Vec<u32> {
+    // Measured only where levels are not told by the tree itself: it is the dearer way.
     let cabling = Cabling::new(topology);
     of_tree(topology, &cabling, roots).unwrap_or_else(|| {
         let centre = centre(&cabling, &Distances::measure(topology));
@@ -45,6 +46,7 @@ fn of_tree(topology: &Topology, cabling: &Cabling, roots: &[SwitchIx]) -> Option
         return Some(below(cabling, roots));
     }
     let heights = above_hosts(cabling);
+    // Levels hold only where cables lead from level to level: else a height would mean nothing.
     if is_sorted(cabling, &heights) {
         return Some(heights);
     }
@@ -57,6 +59,7 @@ fn above_hosts(cabling: &Cabling) -> Vec<u32> {
     let all = (0..count32(cabling.switches())).map(SwitchIx);
     let with_hosts: Vec<_> = all.filter(|switch| cabling.hosts(switch.0) > 0).collect();
     let mut heights = steps_from(cabling, &with_hosts);
+    // What no host reaches is as low as a leaf: nothing comes down from it.
     for height in heights.iter_mut().filter(|height| **height == FAR) {
         *height = 0;
     }
@@ -77,6 +80,7 @@ fn roots_by_histogram(cabling: &Cabling, distances: &Distances) -> Vec<SwitchIx>
             }
         }
         // In whole numbers: more than 90 and more than 5 of a hundred.
+        // As OpenSM's rule has it, with its own shares.
         let over = |share: u32| hosts.iter().filter(|bar| **bar * 100 > all * share).count();
         over(90) == 1 && over(5) == 1
     };
@@ -115,11 +119,14 @@ fn below(cabling: &Cabling, roots: &[SwitchIx]) -> Vec<u32> {
         .unwrap_or(0);
     steps
         .iter()
+        // A part without a root has no steps: the least height, so that it is nowhere above.
         .map(|steps| most.saturating_sub(*steps))
         .collect()
 }
 
 /// True where there are several levels, and no cable joins two switches of one level.
+///
+/// A fabric of one level has no order by heights, whatever its cables are.
 fn is_sorted(cabling: &Cabling, heights: &[u32]) -> bool {
     heights.iter().any(|height| *height != 0)
         && (0..count32(heights.len())).all(|switch| {

@@ -26,6 +26,8 @@ use crate::topology::{SwitchIx, Topology, count32};
 /// Moves paths away from full links; of switches whose entries `may_move`, which is asked with a switch,
 /// a LID, and the port of now.
 /// Cost: that of counting paths, O(switches x LIDs) on all cores, and [`MOST_WORK`].
+///
+/// Shape: `lft` is whole; entries change, none is taken away. The same tables give the same moves.
 pub(super) fn relieve(
     topology: &Topology,
     ground: &Ground<'_>,
@@ -39,11 +41,14 @@ pub(super) fn relieve(
         paths: paths(topology, &links, lft),
         links,
         tree: Tree::default(),
+        // A budget, as the number of moves is not known: a fabric that is odd must not hold up a reroute.
         left: MOST_WORK / ground.cabling.switches().max(1),
     };
+    // A move may fill another link a little more, so full links are looked for again.
     for _ in 0..PASSES {
         let full = relief.full_links(topology);
         let moves: usize = full.iter().map(|link| relief.relieve(*link, lft)).sum();
+        // Nothing moved: no link can be relieved by one entry.
         if moves == 0 {
             return;
         }
@@ -67,6 +72,7 @@ struct From {
     number: u32,
 }
 
+/// The tables are not in here: they are lent to each move, as counting goes on beside it.
 struct Relief<'a> {
     ground: &'a Ground<'a>,
     may_move: &'a dyn Fn(u32, u16, u8) -> bool,
@@ -101,12 +107,14 @@ impl Relief<'_> {
             *sum += of(from);
             *count += 1;
         }
+        // In whole numbers: counts of large fabrics times a hundred fit 64 bits.
         let is_full = |level: &[u32; 2], from: &From| {
             let (sum, count) = levels[level];
             of(from) * count * 100 > sum * FULL
         };
         let full = all.into_iter().filter(|(level, from)| is_full(level, from));
         let mut full: Vec<_> = full.map(|(_, from)| from).collect();
+        // Of equal ones by number, so that the order does not depend on how they were collected.
         full.sort_by_key(|from| (u64::MAX - of(from), from.number));
         full
     }
@@ -115,8 +123,10 @@ impl Relief<'_> {
     fn relieve(&mut self, link: From, lft: &mut Lft) -> usize {
         let goals = &self.ground.goals;
         let mut moves = 0;
+        // Hosts alone: paths to switches are few, and nobody waits for them.
         for turn in 0..goals.with_hosts() {
             for goal in goals.hosts(turn) {
+                // Its own LIDs leave by their ports, and what does not use the link cannot relieve it.
                 let entry = lft.table(SwitchIx(link.switch))[usize::from(goal.lid)];
                 if entry != link.port || goals.switches()[turn] == link.switch {
                     continue;
@@ -133,6 +143,7 @@ impl Relief<'_> {
 
     /// Moves paths to one LID, those of switches that are the farthest first: these are the fewest.
     fn move_some(&mut self, link: From, turn: usize, goal: Goal, lft: &mut Lft) -> usize {
+        // From far to near: a switch far away brings few paths, so a move overshoots least.
         self.tree.grow(self.ground, &self.links, turn, goal, lft);
         let mut moves = 0;
         for nth in 0..self.tree.order.len() {
@@ -148,6 +159,7 @@ impl Relief<'_> {
             let Some(port) = self.better(link, turn, from, paths) else {
                 continue;
             };
+            // Taken off the old way before the new one is counted: both share their end.
             self.add(from, paths, u64::wrapping_sub);
             lft.table_mut(SwitchIx(from))[usize::from(goal.lid)] = port;
             self.tree.next[from as usize] = self.step(from, port);
@@ -161,6 +173,7 @@ impl Relief<'_> {
     /// come included; of several the one where the fullest has the fewest.
     fn better(&self, link: From, turn: usize, from: u32, paths: u64) -> Option<u8> {
         let Ground {
+            // Only shortest ways that climb and then descend: another one could close a loop.
             cabling,
             slopes,
             steps,
@@ -174,6 +187,7 @@ impl Relief<'_> {
         let cables = ways.flat_map(|(way, _)| way.cable..way.cable + way.width);
         let ports = cables.map(|cable| cabling.port(cable));
         let most = ports.filter_map(|port| Some((self.most(link, from, port)? + paths, port)));
+        // Strictly fewer: moves between equal links would go round for ever.
         let least = most.min_by_key(|(most, _)| *most);
         let (_, port) = least.filter(|(most, _)| *most < self.paths[link.number as usize])?;
         Some(port)
@@ -184,6 +198,7 @@ impl Relief<'_> {
     fn most(&self, link: From, from: u32, port: u8) -> Option<u64> {
         let (first, mut here) = self.step(from, port)?;
         let mut most = self.paths[first as usize];
+        // By the same link, or by the way that it has: no other way.
         if first == link.number || self.tree.next[from as usize] == Some((first, here)) {
             return None;
         }
@@ -191,6 +206,7 @@ impl Relief<'_> {
             if number == link.number {
                 return None;
             }
+            // Where both ways are one its load does not change.
             if !self.tree.is_on_way(from, here) {
                 most = most.max(self.paths[number as usize]);
             }
@@ -211,6 +227,7 @@ impl Relief<'_> {
         while let Some((number, far)) = self.tree.next[here as usize] {
             let all = &mut self.paths[number as usize];
             *all = sum(*all, paths);
+            // `wrapping_sub` and `wrapping_add` undo each other exactly, whatever the order.
             // What comes through the first switch stays what it was.
             let through = &mut self.tree.through[far as usize];
             *through = sum(*through, paths);
@@ -235,6 +252,7 @@ impl Tree {
     fn grow(&mut self, ground: &Ground<'_>, links: &Links, turn: usize, goal: Goal, lft: &Lft) {
         let to = ground.goals.switches()[turn];
         let switches = 0..count32(ground.cabling.switches());
+        // Memory is used again for each LID: there are tens of thousands.
         self.next.clear();
         self.next.extend(switches.clone().map(|from| {
             let entry = lft.table(SwitchIx(from))[usize::from(goal.lid)];
@@ -251,6 +269,7 @@ impl Tree {
         self.order.extend(switches);
         self.order
             .sort_by_key(|from| std::cmp::Reverse(ground.steps.count(turn, *from)));
+        // Far switches come first, so each has its sum when it hands it on.
         for from in &self.order {
             if let Some((_, far)) = self.next[*from as usize] {
                 self.through[far as usize] += self.through[*from as usize];

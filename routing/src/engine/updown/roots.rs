@@ -16,11 +16,14 @@ pub(in crate::engine) fn of_request<'a>(
     match request.input {
         EngineInput::Roots(roots) => Ok(roots),
         EngineInput::Nothing => Ok(&[]),
+        // Another engine's input would be followed by nobody: better refused than ignored.
         _ => Err(wrong_input(engine)),
     }
 }
 
 /// The switches with these GUIDs, by index.
+///
+/// In the fabric's order, whatever that of the file is: what comes out must not depend on it.
 pub(in crate::engine) fn switches(topology: &Topology, guids: &[Guid]) -> Vec<SwitchIx> {
     let named = topology.switch_ixs();
     named
@@ -37,6 +40,7 @@ pub(in crate::engine) fn missing(
 ) -> Result<Vec<Warning>, Refusal> {
     let is_there = |root: &Guid| topology.switches.iter().any(|switch| switch.guid == *root);
     let missing: Vec<_> = roots.iter().filter(|root| !is_there(root)).collect();
+    // All of them missing is a wrong file, most likely; one that is down is not.
     if !roots.is_empty() && missing.len() == roots.len() {
         let text = format!(
             "none of the {} roots that are named is a switch of this fabric: name switches by their \

@@ -21,6 +21,7 @@ use crate::topology::{Topology, count32};
 
 /// The tables of all switches. Cost: O(switches x LIDs), on all cores.
 pub(super) fn tables(topology: &Topology, ground: &Ground<'_>) -> Lft {
+    // Both are worked out for all switches at once; a row then needs nothing of another row.
     let chains = Chains::new(ground);
     let joined = Joined::new(ground, &chains);
     let stride = usize::from(topology.max_lid()) + 1;
@@ -31,6 +32,7 @@ pub(super) fn tables(topology: &Topology, ground: &Ground<'_>) -> Lft {
         }
     };
     let (mut lft, _) = Lft::filled(topology, topology.max_lid(), fill);
+    // Whole trees deal out evenly by chains alone, and then nothing has to be counted.
     if !chains.are_even(ground) {
         relieve(topology, ground, &mut lft, &|_, _, _| true);
     }
@@ -72,11 +74,13 @@ impl<'a> Filler<'a> {
 
     /// Fills the table of a switch.
     fn fill(&mut self, from: u32, row: &mut [u8]) {
+        // What no way leads to stays so, and is told by the proof.
         row.fill(NO_PATH);
         self.begin(from);
         let goals = &self.ground.goals;
         let mut chain = self.chains.leaving(from);
         for turn in 0..goals.switches().len() {
+            // Its own LIDs go to its ports, not to a neighbour.
             if goals.switches()[turn] == from {
                 goals.fill_own(turn, row);
                 continue;
@@ -94,6 +98,7 @@ impl<'a> Filler<'a> {
     fn begin(&mut self, from: u32) {
         self.is_passed = self.ground.cabling.hosts(from) == 0;
         self.ways.look(self.ground, from);
+        // Counts are of one switch: what others use is in their own rows.
         self.used.fill([0; 256]);
         self.total = [0; 256];
         self.round = 0;
@@ -108,11 +113,13 @@ impl<'a> Filler<'a> {
     /// Fills in the LIDs of the hosts of another switch, 64 at a time.
     fn hosts(&mut self, turn: usize, ways: &Places, chain: &mut &[Link], row: &mut [u8]) {
         let goals = self.ground.goals.hosts(turn);
+        // Shortest ways to switches that are no lower: nobody joins downwards.
         let mut joinable = *ways;
         for (ways, joinable) in joinable.iter_mut().zip(self.joinable) {
             *ways &= joinable;
         }
         let first = self.ground.goals.first_host(turn);
+        // 64 at a time: who joined is told in words of so many LIDs.
         for (word, goals) in goals.chunks(64).enumerate() {
             let mut choice = self.choice(turn, word, joinable);
             self.link(&mut choice, first + count32(word * 64), goals.len(), chain);
@@ -143,6 +150,7 @@ impl<'a> Filler<'a> {
             let mut bits = self.joined.of(turn, far)[word];
             choice.several |= choice.joined & bits;
             choice.joined |= bits;
+            // Only for LIDs that one place serves this is the answer; `several` says for which it is not.
             // Of the place that is found where it is the only one.
             while bits != 0 {
                 choice.places[bits.trailing_zeros() as usize] = u8::try_from(place).unwrap_or(0);
@@ -156,12 +164,14 @@ impl<'a> Filler<'a> {
     #[inline]
     fn link(&self, choice: &mut Choice, first: u32, count: usize, chain: &mut &[Link]) {
         while let Some((link, rest)) = chain.split_first() {
+            // Links of a chain are in the order of hosts, so what is not of this word is of a later one.
             let nth = (link.host - first) as usize;
             if nth >= count {
                 return;
             }
             *chain = rest;
             let is_it = |place: &Place| place.cable == link.cable;
+            // The chain outweighs what was joined: `several` is taken back.
             let place = self.ways.places().iter().position(is_it);
             choice.joined |= 1 << nth;
             choice.several &= !(1 << nth);

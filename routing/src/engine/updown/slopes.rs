@@ -19,12 +19,14 @@ pub(super) struct Slope(u32);
 impl Slope {
     /// From one switch to another.
     pub(super) fn new(order: &Order, from: u32, far: u32) -> Self {
+        // 31 bits are enough: a switch has a LID, and there are 2^16 of these.
         Self(far << 1 | u32::from(order.is_above(far, from)))
     }
 
     /// The same from the far end.
     #[inline]
     pub(super) const fn back(self, from: u32) -> Self {
+        // Up from one end is down from the other, so the bit turns and nothing is looked up.
         Self(from << 1 | (self.0 & 1 ^ 1))
     }
 
@@ -42,6 +44,7 @@ impl Slope {
 }
 
 impl Slopes {
+    /// In the order of bundles, so that a range of theirs is a range of these.
     pub(super) fn new(cabling: &Cabling, order: &Order) -> Self {
         let switches = 0..count32(cabling.switches());
         let slopes = switches.flat_map(|from| {

@@ -13,6 +13,7 @@ use super::slopes::Slope;
 use super::steps::LANES;
 
 /// Words of a set of places: a switch has no more than 254 ports with cables.
+/// Four words: 254 ports.
 const WORDS: usize = 4;
 
 /// Places, a bit each.
@@ -46,6 +47,7 @@ impl Ways {
         let bundles = ground.slopes.of(ground.cabling.of(from));
         let turns = ground.goals.switches().len();
         self.ways.clear();
+        // In blocks of 64 turns: one word of each bundle has the turns, one of each turn the bundles.
         self.ways.resize(turns, [0; WORDS]);
         let mut leading = vec![0; bundles.len()];
         for block in 0..turns.div_ceil(LANES) {
@@ -55,6 +57,7 @@ impl Ways {
             let turns = block * LANES..turns.min((block + 1) * LANES);
             let ways = &mut self.ways[turns];
             for (word, places) in self.places.chunks(64).enumerate() {
+                // Bundles by turns become turns by bundles, 64 of both at once.
                 let mut square = [0; 64];
                 for (row, place) in square.iter_mut().zip(places) {
                     *row = leading[place.bundle as usize];
@@ -81,6 +84,7 @@ impl Ways {
                 slope: *slope,
             }));
         }
+        // By which of its bundle first: the list goes round the bundles.
         self.places.sort_by_key(|place| (place.nth, place.bundle));
     }
 
@@ -113,6 +117,7 @@ pub(super) fn each(places: Places) -> impl Iterator<Item = usize> {
 #[inline]
 pub(super) fn next(places: &Places, from: usize) -> Option<usize> {
     let (word, bit) = (from / 64 % WORDS, from % 64);
+    // Places before `from` are masked out of its own word, and looked at last.
     let rest = places[word] & u64::MAX << bit;
     if rest != 0 {
         return Some(word * 64 + rest.trailing_zeros() as usize);

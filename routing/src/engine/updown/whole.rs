@@ -40,15 +40,18 @@ impl Part {
     /// The whole fabric that `before` knows, if this fabric has nothing that is not there.
     /// Only of the same engine: another one's tables are none of ours.
     pub(super) fn new(topology: &Topology, before: Before<'_>, engine: EngineKind) -> Option<Self> {
+        // Their order of switches is another one, and so are the ways that they may take.
         if before.routes.engine() != engine {
             return None;
         }
         let kept = before.routes.origin.clone();
         let is_part = |whole: &Topology| old_switches(topology, whole);
+        // What is whole was decided when the first part went missing: parts of a part are parts of it.
         if let Some(whole) = kept {
             let old = is_part(&whole.topology)?;
             return Some(Self::of(topology, whole, old));
         }
+        // The fabric before was whole: it becomes the origin, with a copy that outlives it.
         let old = is_part(before.topology)?;
         let whole = Origin {
             topology: before.topology.clone(),
@@ -64,6 +67,8 @@ impl Part {
 }
 
 /// How many switches, end ports and plugged ports there are.
+///
+/// As a part has nothing that the whole lacks, equal numbers mean that it is the whole.
 fn parts(topology: &Topology) -> [usize; 3] {
     let ports = topology.switches.iter().flat_map(|switch| &switch.ports);
     let plugged = ports.filter(|port| port.peer != Peer::Nothing).count();
@@ -77,6 +82,7 @@ fn old_switches(topology: &Topology, whole: &Topology) -> Option<Vec<u32>> {
         .map(|(ix, switch)| (switch.guid, ix))
         .collect();
     let ends: HashMap<Guid, &EndPort> = whole.end_ports.iter().map(|end| (end.guid, end)).collect();
+    // Another LID or LMC of a port makes it a port that the tables do not know.
     let same_end = |end: &EndPort| {
         let old = ends.get(&end.guid);
         old.is_some_and(|old| (old.lid, old.lmc) == (end.lid, end.lmc))
@@ -93,11 +99,13 @@ fn old_switches(topology: &Topology, whole: &Topology) -> Option<Vec<u32>> {
 
 /// True where every plugged port leads where it leads in the whole fabric.
 fn same_ports(topology: &Topology, switch: &Switch, whole: &Topology, old: &Switch) -> bool {
+    // Port by port: a cable that was plugged elsewhere is no part of what was.
     let ports = switch.ports.iter().zip(&old.ports);
     switch.ports.len() == old.ports.len()
         && ports
             .into_iter()
             .all(|(port, old)| match (port.peer, old.peer) {
+                // What is not there now may be anything: it is missing.
                 (Peer::Nothing, _) => true,
                 (Peer::Switch { switch: a, port: p }, Peer::Switch { switch: b, port: q }) => {
                     p == q && topology.switch(a).guid == whole.switch(b).guid

@@ -29,9 +29,11 @@ impl<'a> Closing<'a> {
     /// True when some channel is met by half the steps forwards and half backwards. Right only if
     /// no shorter cycle exists, as walks may pass a channel twice.
     pub(super) fn is_on_cycle(&mut self, node: Node, length: usize) -> bool {
+        // Half of the cycle from each side: walks of half the length meet few channels.
         let graph = self.graph;
         let ahead = self.walk(node, length.div_ceil(2), |node| graph.successors(node));
         let behind = self.walk(node, length / 2, |node| graph.predecessors(node));
+        // Marked from one side and looked up from the other: no set is made.
         self.round += 1;
         ahead
             .into_iter()
@@ -52,6 +54,7 @@ impl<'a> Closing<'a> {
         for _ in 0..steps {
             self.round += 1;
             let (is_in, met, round) = (self.is_in, &mut self.met, self.round);
+            // A channel that was met in this round is not walked from twice.
             let mut is_new = |node: usize| std::mem::replace(&mut met[node], round) != round;
             let nexts = here.into_iter().flat_map(&nexts);
             let nexts = nexts.filter(|node| is_in[*node as usize]);

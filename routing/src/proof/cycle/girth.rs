@@ -12,6 +12,7 @@ use crate::topology::SwitchIx;
 /// itself a cycle of 1.
 /// On a torus it is 4, unless a ring has three switches or two cables join a pair.
 pub(super) fn at_least(graph: &DependencyGraph) -> usize {
+    // Turns are asked for, not cables: a cable without a turn that waits closes nothing.
     let links = graph.channels.links.as_slice();
     let waits = |link: &Link, slot: u8| {
         let turn = link.turns + u32::from(slot);
@@ -38,6 +39,7 @@ pub(super) fn at_least(graph: &DependencyGraph) -> usize {
 /// Cost: O(cables x ports).
 fn of_cables(channels: &Channels) -> usize {
     let mut near = Near(vec![None; channels.switches()]);
+    // 4 stands for all that is longer: the search needs no better bound.
     let mut girth = 4;
     for switch in (0..).map(SwitchIx).take(channels.switches()) {
         for far in channels.neighbours(switch) {
@@ -48,6 +50,7 @@ fn of_cables(channels: &Channels) -> usize {
         }
         let closes = |beyond| near.has(switch, beyond);
         let mut far = channels.neighbours(switch);
+        // Looked at before its neighbours are forgotten: `near` holds those of one switch.
         if girth > 3 && far.any(|far| channels.neighbours(far).any(closes)) {
             girth = 3;
         }

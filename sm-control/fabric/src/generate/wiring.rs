@@ -8,6 +8,8 @@
 //! ```text
 //! shape -> Wiring -> without_switch, without_cable -> net (ibsim's net file), topo (for programs)
 //! ```
+//!
+//! Names are given by the shape and never looked at here, but to find what is damaged.
 
 use core::ops::RangeInclusive;
 use std::collections::BTreeMap;
@@ -40,36 +42,52 @@ pub(super) fn ports(needed: usize) -> Result<u8, GenerateError> {
 pub struct SwitchNo(usize);
 
 /// A switch, and what its ports lead to.
+///
+/// Gone ones keep their place, so that numbers and GUIDs of the others stay.
 #[derive(Debug, Clone)]
 struct Switch {
+    /// As files and damage name it.
     name: String,
+    /// How many it has, cabled or not.
     ports: u8,
     /// By port number.
     wires: BTreeMap<u8, Peer>,
+    /// Taken out as damage.
     is_gone: bool,
 }
 
 /// The other end of a cable.
+///
+/// Kept at both ends: a cable is taken out at both.
 #[derive(Debug, Clone, Copy)]
 enum Peer {
+    /// A switch, and the port there.
     Switch(SwitchNo, u8),
+    /// A host, by its place; it has one port.
     Host(usize),
 }
 
 /// A host with one port.
 #[derive(Debug, Clone)]
 struct Host {
+    /// As files name it.
     name: String,
+    /// Where it was planned.
     switch: SwitchNo,
+    /// Of that switch.
     port: u8,
 }
 
 /// A fabric that can be written as files.
 #[derive(Debug, Clone)]
 pub struct Wiring {
+    /// For the first line of its file.
     title: String,
+    /// In the order in which they were planned.
     switches: Vec<Switch>,
+    /// Likewise.
     hosts: Vec<Host>,
+    /// What was taken out, as it was named.
     damage: Vec<String>,
 }
 
@@ -85,6 +103,8 @@ impl Wiring {
     }
 
     /// Adds a switch with so many ports, none of them cabled. Errors: `TooManyNodes`.
+    ///
+    /// `ports` is a bound: cables beyond it are errors, not more ports.
     pub fn add_switch(&mut self, name: String, ports: u8) -> Result<SwitchNo, GenerateError> {
         self.has_room()?;
         self.switches.push(Switch {
@@ -134,12 +154,14 @@ impl Wiring {
         Ok(())
     }
 
+    /// One end of a cable; whoever calls this lays the other one too.
     fn wire(&mut self, switch: SwitchNo, port: u8, peer: Peer) {
         if let Some(switch) = self.switches.get_mut(switch.0) {
             switch.wires.insert(port, peer);
         }
     }
 
+    /// The lowest that is free, as ports are dealt out in order. Errors: `Ports`, where none is.
     fn next_port(&self, switch: SwitchNo) -> Result<u8, GenerateError> {
         let Some(switch) = self.switches.get(switch.0) else {
             return Err(GenerateError::NoSuchSwitch(switch.0.to_string()));
@@ -155,6 +177,8 @@ impl Wiring {
     }
 
     /// Takes out a switch with its hosts. Errors: `NoSuchSwitch`.
+    ///
+    /// Cables to it stay with the others, and lead nowhere: as in a real failure.
     pub fn without_switch(&mut self, name: &str) -> Result<(), GenerateError> {
         let found = self.switch_mut(name)?;
         found.is_gone = true;
@@ -184,6 +208,7 @@ impl Wiring {
         Ok(())
     }
 
+    /// By name; one that is gone is not found again.
     fn switch_mut(&mut self, name: &str) -> Result<&mut Switch, GenerateError> {
         let mut switches = self.switches.iter_mut();
         let found = switches.find(|switch| switch.name == name && !switch.is_gone);
@@ -217,6 +242,7 @@ impl Wiring {
         HOST_GUIDS + 1..=HOST_GUIDS + last * 0x10 + 1
     }
 
+    /// Switches that are left, with their numbers.
     fn present(&self) -> impl Iterator<Item = (u64, &Switch)> {
         let numbered = (0..).zip(&self.switches);
         numbered.filter(|(_, switch)| !switch.is_gone)
@@ -232,6 +258,7 @@ impl Wiring {
         })
     }
 
+    /// The peer is there: cables to switches that are gone are not written.
     fn has(&self, peer: Peer) -> bool {
         match peer {
             Peer::Switch(switch, _) => self.switches.get(switch.0).is_some_and(|it| !it.is_gone),
@@ -240,6 +267,8 @@ impl Wiring {
     }
 
     /// The ibsim net file.
+    ///
+    /// GUIDs follow from places, so that damage moves none.
     pub fn net(&self) -> String {
         let mut text = format!("# {}", self.title);
         for gone in &self.damage {
@@ -270,6 +299,7 @@ impl Wiring {
         text
     }
 
+    /// The switch that a host hangs on; none where that cable was taken out.
     fn cabled_to(&self, host: &Host) -> Option<&Switch> {
         let switch = self.switches.get(host.switch.0)?;
         switch.wires.contains_key(&host.port).then_some(switch)

@@ -16,6 +16,8 @@ use crate::text::{Cursor, decode};
 
 /// Keys of an SM that take a number. Keys of files are in none of these lists, as files have keys of their own wherever
 /// a configuration names them; nor is `qos`, which a daemon has to know of beside its SM.
+///
+/// Each is in a range that the reader knows, so a number that a file may not have a configuration may not either.
 pub const NUMBER_KEYS: [&str; 36] = [
     "m_key_protection_level",
     "m_key_lease_period",
@@ -56,6 +58,8 @@ pub const NUMBER_KEYS: [&str; 36] = [
 ];
 
 /// Those that are on or off.
+///
+/// As TOML has it true or false; to the readers they are `TRUE` and `FALSE`.
 pub const SWITCH_KEYS: [&str; 21] = [
     "m_key_lookup",
     "lmc_esp0",
@@ -106,6 +110,8 @@ pub const TEXT_KEYS: [&str; 21] = [
 ];
 
 /// One option.
+///
+/// Text on both ways, so that nothing is lost between a file and a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// As `opensm.conf` spells it.
@@ -115,6 +121,8 @@ pub struct Setting {
 }
 
 /// A line of an `opensm.conf` that sets something.
+///
+/// Comments and blank lines are none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Where its key stands.
@@ -142,6 +150,8 @@ pub fn entries(bytes: &[u8]) -> Vec<Entry> {
 }
 
 /// What OpenSM 3.3.23 does without a line for a key, as `opensm -c` writes it; none for a key that it does not know.
+///
+/// Shape: without quotes; empty for a key whose default is no value.
 pub fn default_of(key: &str) -> Option<&'static str> {
     // 160 lines, looked through for each line of a file of that size: no need for a map.
     let mut lines = DEFAULTS.lines().filter_map(|line| line.split_once(' '));
@@ -151,6 +161,8 @@ pub fn default_of(key: &str) -> Option<&'static str> {
 }
 
 /// The options of OpenSM 3.3.23 with their defaults, a line each.
+///
+/// Recorded, not written by hand.
 const DEFAULTS: &str = include_str!("opensm-3.3.23.conf");
 
 impl OpenSmOptions {
@@ -170,6 +182,7 @@ impl ManagerOptions {
     }
 }
 
+// The one way from text to a value: files and configurations cannot disagree on what a number is.
 impl Setting {
     /// As the readers take it. Places in it count from its own beginning.
     fn of_value(&self) -> Value<'_> {

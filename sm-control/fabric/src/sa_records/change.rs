@@ -65,7 +65,9 @@ pub(super) fn in_words(before: &SaFabric, after: &SaFabric) -> Vec<String> {
 
 /// The nodes of one fabric, and which of another they are, by GUID.
 struct Matched<'a> {
+    /// Whose indices are the keys.
     own: &'a Fabric,
+    /// Whose indices are the values.
     other: &'a Fabric,
     /// By own node. Mostly the same index: nodes stand in the order of their LIDs.
     nodes: Vec<Option<NodeIx>>,
@@ -95,11 +97,15 @@ impl<'a> Matched<'a> {
     }
 
     /// The same node of the other fabric.
+    ///
+    /// None where it has gone, or is new.
     fn node(&self, own: NodeIx) -> Option<NodeIx> {
         self.nodes.get(own.get()).copied().flatten()
     }
 
     /// The same port of the other fabric.
+    ///
+    /// None also where the node has fewer ports now: then it is another device.
     fn port(&self, own: PortRef) -> Option<PortRef> {
         let node = self.node(own.node)?;
         let is_there = own.port <= self.other.node(node).port_count();
@@ -150,6 +156,8 @@ fn cables_lacking(matched: &Matched<'_>) -> Vec<String> {
 }
 
 /// Ports that both readings have, with another LID.
+///
+/// Told by GUID, as the port may be on another node.
 fn lids(to_old: &Matched<'_>, words: &mut Vec<String>) {
     let (is, was) = (to_old.own, to_old.other);
     let facts = |fabric: &Fabric, at: PortRef| {
@@ -255,6 +263,8 @@ fn different_entries(
 }
 
 /// One sentence, where there is something to name.
+///
+/// `first_few` says how many more there are.
 fn say(words: &mut Vec<String>, what: &str, names: &[String]) {
     if !names.is_empty() {
         words.push(format!("{} {what}: {}", names.len(), first_few(names)));

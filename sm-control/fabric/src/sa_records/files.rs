@@ -150,6 +150,8 @@ fn write_sl2vl(out: &mut impl Write, live: &SaFabric, topology: &Topology) -> io
 }
 
 /// `GUIDInfo Record:` lines of `opensm-sa.dump`, whole blocks, as OpenSM writes them.
+///
+/// Cost: a search for each block; there are few.
 fn write_aliases(out: &mut impl Write, live: &SaFabric, topology: &Topology) -> io::Result<()> {
     for block in &live.records().guids {
         let mut ends = topology.end_ports.iter();

@@ -72,6 +72,8 @@ impl Subnet {
 
     /// The LID that a port has already: by the LID file alone where there is one. Mixing two
     /// sources would give LIDs twice.
+    ///
+    /// None: it gets the next that is free.
     fn known_lid(&self, guid: Guid, at: PortRef, options: &SubnetOptions<'_>) -> Option<Lid> {
         match options.lids {
             Some(overlay) => overlay.lid(guid),

@@ -88,9 +88,12 @@ fn most_vls(options: &OpenSmOptions) -> DataVls {
 }
 
 /// Everything that is the same for all ports of one topology.
+///
+/// Borrowed for one topology; nothing of it is kept.
 struct View<'a> {
     subnet: &'a Subnet,
     options: &'a OpenSmOptions,
+    /// The limit of `max_op_vls`.
     most_vls: DataVls,
     /// Places of switches, asked for at every cable.
     switch_ix: HashMap<NodeIx, SwitchIx>,
@@ -98,6 +101,7 @@ struct View<'a> {
     sl2vl: [SlToVl; 4],
 }
 
+// Tables of options are parsed once here, not for each port.
 impl<'a> View<'a> {
     fn new(subnet: &'a Subnet, options: &'a OpenSmOptions) -> Self {
         let sl2vl = |class| options.qos_tables(class).sl2vl;
@@ -120,6 +124,7 @@ impl<'a> View<'a> {
         }
     }
 
+    /// In the subnet's own order, so that indices agree.
     fn topology(&self) -> Topology {
         Topology {
             switches: self
@@ -152,6 +157,7 @@ impl<'a> View<'a> {
         }
     }
 
+    /// A port of a switch, cabled or not.
     fn switch_port(&self, at: PortRef) -> routing::SwitchPort {
         let operational_vls = self.subnet.operational_vls(at, self.options);
         routing::SwitchPort {
@@ -178,6 +184,7 @@ impl<'a> View<'a> {
         }
     }
 
+    /// An end port, with the switch port that it hangs on.
     fn end_port(&self, port: &EndPort) -> routing::EndPort {
         let fabric = &self.subnet.fabric;
         let node = fabric.node(port.at.node);

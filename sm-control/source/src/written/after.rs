@@ -20,6 +20,8 @@ use super::node::Node;
 use super::records;
 
 /// What was heard since records were put together.
+///
+/// Collected with each word; taken when records are put together.
 #[derive(Debug, Default)]
 pub(super) struct Others {
     /// Nodes of which anything but the forwarding table is other, and the ends of cables that are.
@@ -33,6 +35,8 @@ const ONE_OF: usize = 16;
 
 /// The records of now, of which `before` are those that were put together before `others` changed. None where
 /// all are to be put together.
+///
+/// Cost: a copy of the records before, and a sort; forwarding tables are shared.
 pub(super) fn records_after(
     before: &Records,
     nodes: &BTreeMap<NodeGuid, Node>,
@@ -74,6 +78,8 @@ pub(super) fn records_after(
 }
 
 /// The LIDs of nodes.
+///
+/// Shape: index = LID. A set would be smaller and slower: each row of each record is asked.
 #[derive(PartialEq, Eq)]
 struct Lids(Vec<bool>);
 
@@ -99,11 +105,14 @@ impl Lids {
         (found == others.nodes).then_some(lids)
     }
 
+    /// False for LID 0, which nobody has.
     fn has(&self, lid: u16) -> bool {
         self.0.get(usize::from(lid)) == Some(&true)
     }
 
     /// Takes all rows of these LIDs away.
+    ///
+    /// Links go from either end: the far node's row is told anew too.
     fn take_away(&self, records: &mut Records) {
         records.nodes.retain(|it| !self.has(it.lid.get()));
         records.ports.retain(|it| !self.has(it.lid.get()));

@@ -1,4 +1,7 @@
 //! From what an SA told to nodes, and from nodes to what an SA would tell.
+//!
+//! Both directions are exact: records that were read, taken apart and put together again are equal, which is what a comparison with the
+//! SA rests on.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,6 +13,8 @@ use super::kinds::{NodeGuid, Read};
 use super::node::Node;
 
 /// The nodes of records, and the one that the SM is on, as the ports say.
+///
+/// Rows whose LID no node record has are dropped: nobody could be asked about them.
 pub(super) fn nodes_of(records: &Records) -> (BTreeMap<NodeGuid, Node>, Option<NodeGuid>) {
     let mut nodes: BTreeMap<NodeGuid, Node> = BTreeMap::new();
     // By LID: the node, and its end port.
@@ -92,6 +97,8 @@ pub(super) fn forget_unreachable(nodes: &mut BTreeMap<NodeGuid, Node>, sm: NodeG
 }
 
 /// Cables of a node, by its ports: those of which both ends say so, and are such ports.
+///
+/// `counts`: which ports are looked at, up ones or all but those that are down.
 fn cables(
     nodes: &BTreeMap<NodeGuid, Node>,
     guid: NodeGuid,
@@ -110,6 +117,8 @@ fn cables(
 }
 
 /// All records, in their order.
+///
+/// In the order of [`Records`], so that they can be compared with what an SA told.
 pub(super) fn records_of(nodes: &BTreeMap<NodeGuid, Node>, read: Read) -> Records {
     let mut records = Records {
         qos: read.qos,

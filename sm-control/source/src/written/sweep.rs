@@ -2,6 +2,7 @@
 //!
 //! For tests and benchmarks, which have records and no SM. The order is that of a sweep: nodes, switches
 //! and ports along routes from the SM's node, then what is written.
+//! Transactions count up from word to word, as an SM's do: what was heard later outweighs what was heard before.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -14,12 +15,16 @@ use zerocopy::IntoBytes;
 use super::word::{Word, attribute};
 
 /// Makes words, each with the next transaction.
+///
+/// One for a run, so that no transaction comes twice.
 #[derive(Debug, Default)]
 pub struct Sweep {
     transaction: u32,
 }
 
 /// Where a LID's node is found: by this route, and through this port of it.
+///
+/// The first way that a sweep finds, which is a shortest one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// Output ports from the SM's node on.
@@ -30,6 +35,8 @@ pub struct Found {
 
 impl Sweep {
     /// The answer to an SMP by this route. `data` is cut off or filled up with zeros.
+    ///
+    /// Shape: a directed SMP of status 0, with its route as the initial path, from the second byte on.
     pub fn word(&mut self, route: &[u8], attribute: u16, modifier: u32, data: &[u8]) -> Word {
         self.transaction = self.transaction.wrapping_add(1);
         let mut head = [0; 24];
@@ -52,6 +59,8 @@ impl Sweep {
     }
 
     /// All words of a heavy sweep that writes everything. `sm`: the LID of the SM's port.
+    ///
+    /// As of an SM that trusts nothing: every table is written, whatever nodes hold.
     pub fn whole(&mut self, records: &Records, sm: u16) -> Vec<Word> {
         let (mut words, found) = self.discovery(records, sm);
         words.extend(self.tables(records, &found));
@@ -59,6 +68,8 @@ impl Sweep {
     }
 
     /// Nodes, switches and ports as a heavy sweep asks for them, and how each LID was found first.
+    ///
+    /// Breadth first; each node is asked through every link that leads to it, as OpenSM does.
     pub fn discovery(&mut self, records: &Records, sm: u16) -> (Vec<Word>, HashMap<u16, Found>) {
         let net = Net::of(records);
         let (mut words, mut found) = (Vec::new(), HashMap::new());
@@ -99,6 +110,8 @@ impl Sweep {
     }
 
     /// P_Key tables, forwarding tables and SL2VL tables, by the routes that were found.
+    ///
+    /// A LID that was not found has no words: an SM cannot write what it does not reach.
     pub fn tables(&mut self, records: &Records, found: &HashMap<u16, Found>) -> Vec<Word> {
         let mut words = Vec::new();
         let route = |lid: u16| found.get(&lid).map(|found| found.route.as_slice());
@@ -148,10 +161,13 @@ fn info(node: &NodeRecord, port: u8) -> [u8; 40] {
 
 /// Nodes and cables by LID.
 struct Net<'a> {
+    /// By LID of an end port.
     nodes: BTreeMap<u16, &'a NodeRecord>,
+    /// By the LID that they are told from.
     links: BTreeMap<u16, Vec<&'a LinkRecord>>,
 }
 
+// Shapes of maps are for lookups: nothing is read out in their order but nodes.
 impl<'a> Net<'a> {
     fn of(records: &'a Records) -> Self {
         let nodes = records.nodes.iter().map(|node| (node.lid.get(), node));

@@ -8,6 +8,8 @@
 //! ```
 //!
 //! Options and comment say the same thing twice; the comment is read last and wins, as in ibsim.
+//!
+//! One line at a time: whether the peer says the same is judged when all lines are there.
 
 use sa_text::{Line, Position};
 use sa_wire::{DataVls, Guid, Lid, Lmc, NodeType};
@@ -18,6 +20,8 @@ use crate::text::{Cursor, in_range};
 use crate::train::Enabled;
 
 /// A port line.
+///
+/// Borrows from the text; places are for errors that show later.
 pub(super) struct PortLine<'a> {
     /// Of the number.
     pub(super) at: Position,
@@ -25,12 +29,15 @@ pub(super) struct PortLine<'a> {
     pub(super) number: u64,
     /// In parentheses, where ibnetdiscover puts it; ibsim passes it over.
     pub(super) guid: Option<(Position, Guid)>,
+    /// Of the peer's name.
     pub(super) peer_at: Position,
     /// As written, without the module's prefix.
     pub(super) peer: &'a str,
+    /// Not yet compared with the peer's.
     pub(super) peer_port: u64,
     /// What the port may run at.
     pub(super) enabled: Enabled,
+    /// VLCap, where an option says it.
     pub(super) vl_cap: Option<DataVls>,
     /// The port's own LID, where given and not 0; never on a switch.
     pub(super) lid: Option<(Position, Lid)>,
@@ -74,6 +81,8 @@ impl<'a> PortLine<'a> {
     }
 
     /// `w=`, `s=`, `e=` as in ibsim: the letter nearest before the sign counts. `v=` is VLCap.
+    ///
+    /// Errors: a number outside of what ibsim takes.
     fn options(&mut self, cursor: Cursor<'_>) -> Result<(), ParseError> {
         let mut scan = cursor;
         while let Some(before) = scan.take_until("=") {
@@ -172,6 +181,8 @@ impl<'a> PortLine<'a> {
 }
 
 /// What stands between the port number and the peer: a GUID in parentheses, a chassis port.
+///
+/// Shape: any number of them, in any order; the last GUID counts.
 fn guid_and_extras(cursor: &mut Cursor<'_>) -> Result<Option<(Position, Guid)>, ParseError> {
     let mut guid = None;
     loop {
@@ -192,6 +203,8 @@ fn guid_and_extras(cursor: &mut Cursor<'_>) -> Result<Option<(Position, Guid)>, 
 }
 
 /// The far end's name, with its place.
+///
+/// Errors: no quotes; an alias of ibsim's, which names a port that other lines define.
 fn peer<'a>(cursor: &mut Cursor<'a>) -> Result<(Position, &'a str), ParseError> {
     if !cursor.accept("\"") {
         return Err(cursor.expected("the name of the far end in quotes"));
@@ -213,6 +226,8 @@ fn peer<'a>(cursor: &mut Cursor<'a>) -> Result<(Position, &'a str), ParseError> 
 
 /// `[2]`; without brackets it is port 1.
 /// A bracket that is not right behind the name would be read as something else by ibsim.
+///
+/// Errors: a number that is none, or no closing bracket.
 fn peer_port(cursor: &mut Cursor<'_>) -> Result<u64, ParseError> {
     if cursor.rest().trim_start().starts_with('[') && !cursor.rest().starts_with('[') {
         return Err(cursor.expected("the far end's [port] right behind its name"));

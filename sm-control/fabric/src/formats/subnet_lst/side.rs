@@ -1,4 +1,6 @@
 //! One end of a cable as a line of `opensm-subnet.lst` has it, from brace to brace.
+//!
+//! Parsing alone: whether two lines agree about a node is judged by who collects them.
 
 use sa_text::Position;
 use sa_wire::{Guid, Lid, NodeType};
@@ -13,23 +15,33 @@ use crate::text::{Cursor, in_range};
 /// It borrows from the line and lives as long. Positions are kept for errors that show only when
 /// the side is compared with earlier lines.
 pub(super) struct Side<'a> {
+    /// Of the word that says what the node is.
     pub(super) at: Position,
+    /// CA, switch or router.
     pub(super) kind: NodeType,
+    /// The SM runs on this port.
     pub(super) is_sm: bool,
     /// Ports without port 0.
     pub(super) ports: u8,
+    /// As all ports of the node have it.
     pub(super) system_guid: Guid,
+    /// As all lines of the node have it.
     pub(super) node_guid: Guid,
     /// Of a switch that of port 0, in each of its lines.
     pub(super) port_guid: Guid,
+    /// Shape: 24 bits.
     pub(super) vendor_id: u32,
     /// As printed; see [`Side::device_id`].
     pub(super) device_id: u64,
+    /// Of the device.
     pub(super) revision: u32,
+    /// As it is written; it may hold braces.
     pub(super) description: &'a str,
+    /// For an error about two ports with one LID.
     pub(super) lid_at: Position,
     /// None for 0.
     pub(super) lid: Option<Lid>,
+    /// For an error about a port that the node has not.
     pub(super) port_at: Position,
     /// Not yet compared with the number of ports.
     pub(super) port: u64,
@@ -40,12 +52,16 @@ pub(super) struct Side<'a> {
 /// OpenSM converts a 16-bit field there as if it had 32 bits.
 #[derive(Clone, Copy)]
 pub(super) enum Half {
+    /// The end that the line is about.
     Local,
+    /// Its far end.
     Remote,
 }
 
 impl<'a> Side<'a> {
     /// Fields have a fixed order and a label each; numbers are hexadecimal without prefix.
+    ///
+    /// Errors: with the place and what was expected there.
     pub(super) fn parse(cursor: &mut Cursor<'a>) -> Result<Self, ParseError> {
         cursor.skip_blanks();
         cursor.expect("{")?;
@@ -88,6 +104,7 @@ impl<'a> Side<'a> {
         })
     }
 
+    /// As a node of a fabric, with ports of which nothing is known yet.
     pub(super) fn node(&self, half: Half) -> Node {
         Node {
             kind: self.kind,
@@ -131,12 +148,15 @@ fn kind(cursor: &mut Cursor<'_>) -> Result<(NodeType, bool), ParseError> {
 }
 
 /// A labelled number in hexadecimal.
+///
+/// Shape: without prefix, as OpenSM prints it.
 fn field(cursor: &mut Cursor<'_>, label: &'static str) -> Result<u64, ParseError> {
     cursor.skip_blanks();
     cursor.expect(label)?;
     cursor.hex("a hexadecimal number")
 }
 
+/// Errors: as of a number; 0, which no GUID is.
 fn guid(cursor: &mut Cursor<'_>, label: &'static str) -> Result<Guid, ParseError> {
     cursor.skip_blanks();
     let at = cursor.at();

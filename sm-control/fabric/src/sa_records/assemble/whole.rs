@@ -1,4 +1,7 @@
 //! What only all records together tell: cables, whole tables, the LMC, the SM.
+//!
+//! Each check is on the records as a whole, so none can be made while they are read. What fails is an error with names: a fabric that
+//! is put together from two states would answer wrongly.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +16,8 @@ use crate::{LinkState, NodeIx, PortRef};
 
 impl Builder {
     /// Each record tells one end of a cable; the other end's must say the same.
+    ///
+    /// Errors: a port with two cables; a cable told from one end.
     pub(super) fn cables(&mut self, records: &Records) -> Result<(), Incomplete> {
         let mut cables = Vec::with_capacity(records.links.len());
         for record in &records.links {
@@ -63,6 +68,8 @@ impl Builder {
     }
 
     /// Every switch has the blocks up to its LinearFDBTop, each once.
+    ///
+    /// Errors: names of the switches whose tables are cut, or have a gap.
     pub(super) fn tables_are_whole(&self, records: &Records) -> Result<(), Incomplete> {
         let cut = records.switches.iter().filter(|switch| {
             let blocks = records.lfts.get(&switch.lid.get());

@@ -1,4 +1,6 @@
 //! A forwarding table, block by block.
+//!
+//! Known block by block, as an SM writes them one by one: a table counts as told only when all of it is.
 
 use std::sync::Arc;
 
@@ -11,21 +13,29 @@ use super::heard::is_older;
 pub(super) struct Lft {
     /// Shared with records that were put together, and copied when it changes.
     pub(super) blocks: Arc<Vec<LinearForwardingTableRecord>>,
+    /// Shape: as long as `blocks`.
     pub(super) known: Vec<Known>,
     /// The transaction by which the switch was found empty: what was written before is gone.
     pub(super) since: Option<u32>,
 }
 
 /// How a block is known.
+///
+/// A later transaction outweighs an earlier one, and anything heard outweighs what was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
+    /// Neither told nor heard.
     Not,
+    /// From the SA.
     Read,
+    /// By this transaction.
     Heard(u32),
 }
 
 impl Lft {
     /// Takes a block. True where it is another.
+    ///
+    /// False also for one that is older than what is known: answers overtake each other on their way.
     pub(super) fn take(&mut self, number: u16, ports: [u8; 64], transaction: u32) -> bool {
         if self.since.is_some_and(|since| is_older(transaction, since)) {
             return false;

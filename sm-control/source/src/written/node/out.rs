@@ -1,4 +1,6 @@
 //! The records of a node, as an SA would tell them, and what they lack.
+//!
+//! LIDs are put in last, as they are now: a node that gets another LID has the same tables.
 
 use std::sync::Arc;
 
@@ -13,6 +15,8 @@ use crate::written::kinds::{Missing, Read};
 
 impl Node {
     /// What of it is to be read.
+    ///
+    /// One question for each table, not for each block.
     pub(in crate::written) fn missing(&self, read: Read) -> Vec<Missing> {
         let mut missing = Vec::new();
         for port in self.ends.keys() {
@@ -69,6 +73,7 @@ impl Node {
         }
     }
 
+    /// P_Keys and aliases of one end port.
     fn end_tables(&self, port: u8, lid: u16, out: &mut Records) {
         if let Some(pkeys) = &mut out.pkeys {
             let own = self.pkeys.iter().filter(|((at, _), _)| *at == port);
@@ -85,6 +90,7 @@ impl Node {
         }));
     }
 
+    /// SwitchInfo; none where nobody has told it.
     fn switch_tables(&self, lid: u16, out: &mut Records) {
         if let Some(heard) = &self.switch {
             out.switches.push(SwitchInfoRecord {
@@ -95,6 +101,8 @@ impl Node {
     }
 
     /// Adds its forwarding table, where it is a switch and all of it is known.
+    ///
+    /// Shared where it can be: that is what makes records of thousands of switches cheap to put together.
     pub(in crate::written) fn put_lft(&self, out: &mut Records) {
         let lid = self.is_switch().then(|| self.lid(0).unwrap_or(0));
         let (Some(lid), Some(own)) = (lid, self.lft()) else {
@@ -115,6 +123,7 @@ impl Node {
         out.lfts.insert(lid, blocks);
     }
 
+    /// A row for each pair that is known.
     fn sl2vl_tables(&self, of_switch: Option<u16>, out: &mut Records) {
         for ((one, other), heard) in &self.sl2vl {
             let (lid, input, output) = match of_switch {

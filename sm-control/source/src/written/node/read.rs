@@ -1,4 +1,6 @@
 //! What the SA told of a node.
+//!
+//! It counts as heard of no transaction: whatever is heard afterwards is newer.
 
 use std::sync::Arc;
 
@@ -13,12 +15,16 @@ use super::lft::{Known, Lft};
 
 impl Node {
     /// An end port that the SA told.
+    ///
+    /// Its LID is in the record, and is taken from PortInfo later.
     pub(in crate::written) fn read_end(&mut self, port: u8, record: NodeRecord) {
         self.description = Some(record.description);
         self.ends.insert(port, record);
     }
 
     /// A port that the SA told.
+    ///
+    /// Without LID and number, which are where it is kept by: a LID may change without any other field.
     pub(in crate::written) fn read_port(&mut self, record: PortInfoRecord) {
         let heard = Heard {
             value: PortInfoRecord {
@@ -62,6 +68,8 @@ impl Node {
     }
 
     /// The same without a copy.
+    ///
+    /// It is copied when the first block of it changes.
     pub(in crate::written) fn share_lft(&mut self, blocks: &Arc<Vec<LinearForwardingTableRecord>>) {
         self.lft = Lft {
             known: vec![Known::Read; blocks.len()],

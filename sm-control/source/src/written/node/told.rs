@@ -1,6 +1,8 @@
 //! What an answer to an SMP changes.
 //!
 //! Modifiers and layouts: IBA vol. 1, 14.2.5.
+//!
+//! Each says whether anything changed: words repeat what is known nearly always, and a compilation for nothing is what this saves.
 
 use sa_wire::NodeType;
 use sa_wire::records::{
@@ -21,6 +23,8 @@ const TABLE_HEAD: usize = 8;
 
 impl Node {
     /// A NodeInfo of it.
+    ///
+    /// The first one makes an end port: a node is known from here on.
     pub(in crate::written) fn found(&mut self, info: &NodeInfo) -> Effect {
         let is_switch = info.bytes[2] == NodeType::Switch as u8;
         let end = if is_switch { 0 } else { info.local_port };
@@ -42,6 +46,8 @@ impl Node {
     }
 
     /// What it holds, told through its port `by`.
+    ///
+    /// [`Effect::Unknown`] before a NodeInfo: it is not known whether it is a switch.
     pub(in crate::written) fn take(&mut self, by: u8, told: &Told) -> Effect {
         if self.ends.is_empty() {
             return Effect::Unknown;
@@ -58,6 +64,7 @@ impl Node {
         }
     }
 
+    /// NodeDescription. All end ports of the node have it.
     fn described(&mut self, description: &[u8; 64]) -> Effect {
         let is_other = self.description != Some(*description);
         self.description = Some(*description);
@@ -67,6 +74,7 @@ impl Node {
         Effect::of(is_other)
     }
 
+    /// SwitchInfo. PortStateChange is left out, as it says nothing of what is held.
     fn switch_info(&mut self, told: &Told) -> Effect {
         let mut record = SwitchInfoRecord::new_zeroed();
         record.as_mut_bytes()[RECORD_HEAD..].copy_from_slice(&told.data[..20]);
@@ -85,6 +93,7 @@ impl Node {
         Effect::of(heard.take(record, told.transaction))
     }
 
+    /// PortInfo. Modifier 0 of a CA is the port that was asked by.
     fn port_info(&mut self, by: u8, told: &Told) -> Effect {
         let [.., number] = told.modifier.to_be_bytes();
         let port = if self.is_switch() || number != 0 {
@@ -113,6 +122,7 @@ impl Node {
         Effect::of(known.take(without_counters(record), told.transaction))
     }
 
+    /// A table for one pair of ports, or with optimised programming for many.
     fn sl_to_vl(&mut self, by: u8, told: &Told) -> Effect {
         let mut vls = [0; 8];
         vls.copy_from_slice(&told.data[..8]);
@@ -135,6 +145,7 @@ impl Node {
         effect
     }
 
+    /// One table of one pair. `by`: the port of a CA, whose modifier names none.
     fn sl_to_vl_of(&mut self, at: (u8, u8), by: u8, vls: [u8; 8], transaction: u32) -> Effect {
         // The one table of an end port goes by that port.
         let at = if self.is_switch() { at } else { (by, 0) };
@@ -149,6 +160,7 @@ impl Node {
         Effect::of(heard.take(vls, transaction) || is_new)
     }
 
+    /// A block of an end port's P_Key table.
     fn pkey_block(&mut self, by: u8, told: &Told) -> Effect {
         let [port_high, port, block_high, block_low] = told.modifier.to_be_bytes();
         let block = u16::from_be_bytes([block_high, block_low]);
@@ -171,6 +183,7 @@ impl Node {
         Effect::of(heard.take(record, told.transaction) || is_new)
     }
 
+    /// A block of GUIDs of an end port.
     fn guid_block(&mut self, by: u8, told: &Told) -> Effect {
         let [.., block] = told.modifier.to_be_bytes();
         let port = if self.is_switch() { 0 } else { by };
@@ -188,6 +201,7 @@ impl Node {
         Effect::of(heard.take(record, told.transaction) || is_new)
     }
 
+    /// A block of a forwarding table; a number that no table has is nobody's.
     fn lft_block(&mut self, told: &Told) -> Effect {
         let Ok(number) = u16::try_from(told.modifier) else {
             return Effect::None;
