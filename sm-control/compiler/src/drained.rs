@@ -12,11 +12,15 @@
 //! | of nothing drained | always |
 //! | of a drained switch | without it something could not be reached; those beside it to the same switch as well |
 //! | drained itself | without it something could not be reached |
+//! | of a severed switch | never; its hosts go with it |
 //!
 //! This is the tree of Kruskal, with the rank for a weight: of all ways to keep what is joined together it uses the least of what is drained.
 //! Engines see a topology with fewer cables and route it as after a failure, so whatever they promise for failures holds for drains.
 //!
-//! So a drain never cuts a path, whatever fails while it stands: what only a drained part can carry goes over it. A switch with one
+//! Engines that know a place for each switch (tori) have none for one with a single cable. What they promise is for switches that have failed,
+//! SLs and all; so such a switch is *severed*, as if it had: by an order that says what that costs its hosts.
+//!
+//! But for these a drain never cuts a path, whatever fails while it stands: what only a drained part can carry goes over it. A switch with one
 //! neighbour is on nobody's way, by whichever engine. How many pairs have no other way says [`Drained::cost`].
 //!
 //! Parts go by GUIDs, and may be away: a switch that comes back is drained still.
@@ -32,6 +36,8 @@ use sa_wire::Guid;
 pub struct Drained {
     /// Node GUIDs.
     pub switches: BTreeSet<Guid>,
+    /// Those of them that are routed as if they had failed: nothing is reached through them or on them, their own hosts neither.
+    pub severed: BTreeSet<Guid>,
     /// Node GUID of a switch, and its port.
     pub ports: BTreeSet<(Guid, u8)>,
 }
@@ -54,10 +60,11 @@ impl Drained {
         self.switches.is_empty() && self.ports.is_empty()
     }
 
-    /// Takes away what routes are to leave. Shape: indices stay. Cost: once over all cables.
-    pub fn take_from(&self, topology: &mut Topology) {
+    /// Takes away what routes are to leave, and gives the ordered pairs of hosts that lose their path by it, which is those of severed
+    /// switches. Shape: indices stay. Cost: once over all cables.
+    pub fn take_from(&self, topology: &mut Topology) -> u64 {
         if self.is_empty() {
-            return;
+            return 0;
         }
         let mut order: Vec<(Rank, Cable)> = cables(topology)
             .map(|cable| (self.rank(topology, cable), cable))
@@ -85,6 +92,37 @@ impl Drained {
         for (switch, port) in gone.into_iter().flatten() {
             unplug(topology, switch, port);
         }
+        self.sever(topology)
+    }
+
+    /// Takes the cables of severed switches, those to hosts among them. Gives the pairs as [`Self::take_from`].
+    fn sever(&self, topology: &mut Topology) -> u64 {
+        for switch in &mut topology.switches {
+            if self.severed.contains(&switch.guid) {
+                // Port 0 leads to nobody.
+                let cables = switch.ports.iter_mut().skip(1);
+                cables.for_each(|port| port.peer = Peer::Nothing);
+            }
+        }
+        let Topology {
+            switches,
+            end_ports,
+        } = topology;
+        let (mut hosts, mut cut) = (0_u64, 0_u64);
+        for end in end_ports {
+            let had_switch = end.attached.is_some();
+            // By what is left, so that both ends of a cable say the same.
+            let is_cut = |(at, port): (SwitchIx, u8)| {
+                let switch = switches.get(at.index());
+                port != 0 && switch.is_some_and(|it| self.severed.contains(&it.guid))
+            };
+            end.attached = end.attached.filter(|at| !is_cut(*at));
+            hosts += u64::from(end.port_number != 0);
+            cut += u64::from(had_switch && end.attached.is_none());
+        }
+        let left = hosts.saturating_sub(cut);
+        let pairs = |hosts: u64| hosts * hosts.saturating_sub(1);
+        pairs(hosts).saturating_sub(pairs(left))
     }
 
     /// What there is no other way for, in a topology with all of its cables.
@@ -125,6 +163,9 @@ impl Drained {
     /// A cable that is drained itself goes first, whatever its switches are.
     fn rank(&self, topology: &Topology, cable: Cable) -> Rank {
         let ends = cable.map(|(switch, port)| (topology.switch(switch).guid, port));
+        if ends.iter().any(|(guid, _)| self.severed.contains(guid)) {
+            return Rank::Severed;
+        }
         if ends.iter().any(|end| self.ports.contains(end)) {
             return Rank::Drained;
         }
@@ -148,6 +189,8 @@ enum Rank {
     OfBoth,
     /// It is drained itself.
     Drained,
+    /// An end is a severed switch's.
+    Severed,
 }
 
 /// Every cable between switches once.
@@ -217,11 +260,13 @@ impl Joined {
     }
 }
 
-/// As the provenance of a snapshot has it: `0x0000000000200010 0x0000000000200000:3`.
+/// As the provenance of a snapshot has it: `0x0000000000200010 0x0000000000200000:3`, with `!` behind what is severed.
 impl fmt::Display for Drained {
     /// Shape: node GUIDs, then node GUIDs with ports; a blank between two.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let switches = self.switches.iter().map(ToString::to_string);
+        let severed = |guid| if self.severed.contains(guid) { "!" } else { "" };
+        let switches = self.switches.iter();
+        let switches = switches.map(|guid| format!("{guid}{}", severed(guid)));
         let ports = self.ports.iter();
         let ports = ports.map(|(switch, port)| format!("{switch}:{port}"));
         let all: Vec<String> = switches.chain(ports).collect();

@@ -132,6 +132,8 @@ pub struct FabricState {
     pub options: OpenSmOptions,
     /// What routing saw: without the cables that it was to leave. Indices of switches and end ports are the subnet's.
     pub topology: Topology,
+    /// Ordered pairs of hosts that have no path because an operator has severed a switch of theirs.
+    pub severed_pairs: u64,
     /// What it made: forwarding tables, SL2VL tables, the engine's facts.
     pub routes: Routes,
     /// What the policy saw: names, types, GUIDs. Shape: as the topology's end ports.

@@ -112,6 +112,7 @@ fn what_nothing_else_carries_stays_on_what_is_drained() {
     let all = Drained {
         switches: guids,
         ports,
+        ..Drained::default()
     };
     let after = drained(&inputs, all).unwrap();
     after.publishable().unwrap();
@@ -149,6 +150,42 @@ fn torus_2qos_leaves_a_cable_and_not_a_switch_with_a_host() {
         ..Drained::default()
     };
     // No coordinates lead to a switch with one cable.
-    let lost = drained(&inputs, switch).unwrap().publishable();
+    let lost = drained(&inputs, switch.clone()).unwrap().publishable();
     assert!(matches!(lost, Err(PipelineError::LostPairs(_))), "{lost:?}");
+
+    // As if it had failed: that is what the engine knows how to route, and no SL changes for it.
+    let severed = Drained {
+        severed: switch.switches.clone(),
+        ..switch
+    };
+    let after = drained(&inputs, severed).unwrap();
+    after.publishable().unwrap();
+    assert!(after.parts.routes.engine() == EngineKind::Torus2Qos);
+    for from in after.parts.topology.switch_ixs().filter(|it| *it != one) {
+        for to in after.parts.topology.switch_ixs() {
+            let passed = way(&after.parts, from, to);
+            let expected = to != one;
+            assert_eq!(passed.is_some(), expected, "{from:?} {to:?}");
+            assert!(passed.is_none_or(|passed| !passed.contains(&one)));
+        }
+    }
+    same_sls(&whole, &after, one);
+}
+
+/// Requests between hosts of other switches get the SLs that they had.
+fn same_sls(before: &Compiled, after: &Compiled, gone: SwitchIx) {
+    let hosts = |compiled: &Compiled| -> Vec<_> {
+        let topology = &compiled.parts.topology;
+        let all = topology.switch_ixs().filter(|it| *it != gone);
+        let ends = all.flat_map(|it| topology.hosts(it).map(|(_, end)| end).collect::<Vec<_>>());
+        ends.map(|end| topology.end_port(end).lid).collect()
+    };
+    let (were, are) = (hosts(before), hosts(after));
+    assert!(were == are && are.len() == 63);
+    for from in &are {
+        for to in are.iter().filter(|to| *to != from) {
+            let sl = |it: &Compiled| sa_answer::whole::path_sl(&it.snapshot, *from, *to).unwrap();
+            assert_eq!(sl(before), sl(after), "{from} {to}");
+        }
+    }
 }

@@ -21,7 +21,7 @@ const SWITCHES: [(&str, &str); 4] = [
 ];
 
 /// There without a file.
-const BROADCAST: &str = "ff12:401b:ffff::ffff:ffff";
+pub(crate) const BROADCAST: &str = "ff12:401b:ffff::ffff:ffff";
 pub(crate) const MADE: &str = "ff12:401b:ffff::1:2";
 
 fn config() -> Config {
@@ -65,7 +65,7 @@ fn expected(lines: &[&str]) -> Tables {
     tables.collect()
 }
 
-fn wait_until_held(bed: &Served, lines: &[&str]) -> Result<()> {
+pub(crate) fn wait_until_held(bed: &Served, lines: &[&str]) -> Result<()> {
     let wanted = expected(lines);
     let mut last = None;
     let waited = wait_for("multicast tables", PATIENCE, || {

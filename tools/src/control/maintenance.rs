@@ -24,7 +24,8 @@ pub(crate) struct Drain {
     /// A switch by its name or 0xGUID, or one end of a cable as SWITCH:PORT
     #[arg(value_name = "SWITCH|LINK", required_unless_present = "list")]
     part: Option<String>,
-    /// Also where hosts have no other way: routes leave it but for these
+    /// Also where hosts have no other way: routes leave it but for these. A switch that no routes leave so is
+    /// routed as if it had failed, and its hosts lose their paths
     #[arg(long)]
     force: bool,
     /// Show what is drained

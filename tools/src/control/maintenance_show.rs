@@ -30,13 +30,18 @@ pub(super) fn drained(answer: &Value) -> String {
     let parts = list(answer, "drained").map(|part| {
         let word = |name: &str| text_of(part.get(name));
         let is = |name: &str| part.get(name) == Some(&Value::Bool(true));
+        let severed = if is("severed") {
+            ", its hosts cut off"
+        } else {
+            ""
+        };
         let state = match (is("present"), is("acknowledged")) {
             // It may be gone already, which is as good.
             (false, _) => "away",
             (true, true) => "may be pulled",
             (true, false) => "ROUTES HAVE NOT ALL LEFT IT",
         };
-        format!("{:<24}{:<22}{state}\n", word("part"), word("guid"))
+        format!("{:<24}{:<22}{state}{severed}\n", word("part"), word("guid"))
     });
     let text: String = parts.collect();
     if text.is_empty() {
@@ -56,6 +61,10 @@ pub(super) fn drain(answer: &Value) -> String {
     all.extend(of_done(answer));
     all.push(("entries changed", text_of(answer.get("entries_changed"))));
     all.extend(of_pairs(answer));
+    if answer.get("severed") == Some(&Value::Bool(true)) {
+        let routes = "as if it had failed: its hosts have no path".to_owned();
+        all.push(("routes", routes));
+    }
     if answer.get("kept") == Some(&Value::Bool(false)) {
         all.push((
             "restart",

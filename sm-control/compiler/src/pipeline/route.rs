@@ -89,7 +89,7 @@ pub fn route_after(
     spent: &mut Duration,
 ) -> Result<FabricState, PipelineError> {
     let mut topology = sources.subnet.topology(&sources.options);
-    sources.drained.take_from(&mut topology);
+    let severed_pairs = sources.drained.take_from(&mut topology);
     let start = Instant::now();
     let Programmed { routed, notes } = programmed::route(&sources, &topology, before);
     let routed = match sources.apply_setup {
@@ -137,6 +137,7 @@ pub fn route_after(
         subnet,
         options,
         topology,
+        severed_pairs,
         routes,
         facts,
         partitions,

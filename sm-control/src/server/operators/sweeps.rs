@@ -80,6 +80,8 @@ pub(in crate::server) struct Part {
     pub(in crate::server) name: String,
     /// Seconds since 1970.
     pub(in crate::server) since: u64,
+    /// Its hosts have no path either: routes are as if it had failed.
+    pub(in crate::server) severed: bool,
 }
 
 /// A drained part: it is in the subnet; routes have left what is drained, and the switches have acknowledged that.

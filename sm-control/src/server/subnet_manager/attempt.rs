@@ -69,12 +69,16 @@ impl Plan for Attempt<'_> {
         if self.not_admitted.is_some() {
             return None;
         }
+        let keeps_keys = self.key_ring.before_sets(self.directory.as_deref(), found);
+        self.not_admitted = self.guard.admits_keys(keeps_keys).err();
+        if self.not_admitted.is_some() {
+            return None;
+        }
         // Before the first Set: a process that is killed in the middle must give the same LIDs when it begins again.
         if let Some(directory) = &self.directory {
             let remembered = self.planning.planner().remembered();
             lids::write(&directory.join(lids::FILE), remembered);
         }
-        let keeps_keys = self.key_ring.before_sets(self.directory.as_deref(), found);
         // Not before there is a plan: a master that cannot manage would keep others from it.
         self.identity.manages();
         if keeps_keys {

@@ -69,10 +69,11 @@ pub(in crate::server) enum SweepError {
     )]
     NotManaging,
     /// What would be written is not what was planned.
-    #[error(
-        "the subnet or the files have changed since that plan, so nothing is written; plan again"
-    )]
-    PlanIsOld,
+    #[error("this has changed since that plan was made: {what}; so nothing is written, plan again")]
+    PlanIsOld {
+        /// What it was made from, by its role.
+        what: String,
+    },
     /// To write all tables anew takes an order.
     #[error(
         "the engine would change from {before} to {now}, which writes every table, so nothing is written; \

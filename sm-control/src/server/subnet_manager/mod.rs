@@ -82,7 +82,7 @@ use self::groups::Groups;
 use self::handover::Unfit;
 pub(in crate::server) use self::identity::Identity;
 use self::keys::KeyRing;
-use self::maintenance::{Drains, LastSeen};
+use self::maintenance::{Drains, LastSeen, Promise};
 use self::responder::Responder;
 use self::said::Said;
 use self::standby::Standby;
@@ -147,8 +147,8 @@ pub(in crate::server) struct Manager {
     drains: Drains,
     /// What keeps routes where they are not to be, in words, as of the last plan.
     lacking: BTreeSet<String>,
-    /// The digest of the only Sets that may be written; none: any.
-    promise: Option<u64>,
+    /// The only Sets that may be written; none: any.
+    promise: Option<Promise>,
     /// The last sweep wrote nothing, as it would not have been what was planned.
     is_refused: bool,
     last_seen: LastSeen,
@@ -170,7 +170,7 @@ impl Manager {
                 "no [state] directory: LIDs are those that ports have, or new ones, after a restart, and M_Keys are not written down"
             );
         }
-        Some(Self {
+        let manager = Self {
             way,
             port: None,
             planner: None,
@@ -203,7 +203,10 @@ impl Manager {
             promise: None,
             is_refused: false,
             last_seen: LastSeen::read(directory.map(PathBuf::as_path)),
-        })
+        };
+        // What an earlier run has left counts from now on, and not only after the first sweep.
+        manager.show_drains();
+        Some(manager)
     }
 
     /// As after a restart: what was in memory may be half of something. The subnet is found and its tables are read by the next

@@ -50,9 +50,9 @@ impl Manager {
         let of_keys = self.key_ring.findings(&self.swept.subnet);
         self.said.tell(&own, &self.swept.subnet, &planned, of_keys);
         self.follow_groups(&planned.compiled.parts);
-        self.carried_out(&planned);
         let found = planned.provenance();
         let last = self.found.replace(found.clone());
+        self.carried_out(&planned);
         let is_new = last.is_none_or(|last| last != found);
         // Of what nobody ordered only where something came of it: a line each 10 s would bury the others.
         let has_written = progress.counts.sets > 0;

@@ -176,6 +176,8 @@ pub(in crate::server) struct DrainedPart {
     present: bool,
     /// The switches have acknowledged routes that leave it: it may be pulled.
     acknowledged: bool,
+    /// Its hosts have no path.
+    severed: bool,
 }
 
 impl From<&Drain> for DrainedPart {
@@ -187,6 +189,7 @@ impl From<&Drain> for DrainedPart {
             since_unix: part.since,
             present: *is_present,
             acknowledged: *is_left,
+            severed: part.severed,
         }
     }
 }
@@ -262,6 +265,8 @@ pub(in crate::server) struct DrainReport {
     pub(in crate::server) hosts_without_another_way: u64,
     /// Ordered pairs, those of these hosts among them.
     pub(in crate::server) pairs_without_another_way: u64,
+    /// They have lost it already, as the engine has no routes but those for a switch that has failed.
+    pub(in crate::server) severed: bool,
     /// Whether it outlives a restart.
     pub(in crate::server) kept: bool,
 }

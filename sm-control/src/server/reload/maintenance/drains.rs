@@ -7,17 +7,24 @@
 //! |---|---|
 //! | hosts have no way but the part | forced |
 //! | routes without it have no path for some pairs, or are another engine's | forced |
-//! | there are no routes without it | never |
+//! | there are no routes that leave it and reach its hosts | forced: then it is severed, with routes as if it had failed |
+//! | there are none then either, or this SM is behind it | never |
+//!
+//! ```text
+//!  rehearsal ──┬─ routes leave it ─────────────────────────────> admitted ──> written
+//!              └─ they do not ──> forced? ──> severed: again ──┬─ they do ──^
+//!                                                              └─ they do not: refused
+//! ```
 
 use sa_compiler::drained::Cost;
 
 use super::super::Loader;
-use super::{Change, report};
+use super::{Change, Rehearsed, report};
 use crate::server::operators::control::Refusal;
 use crate::server::operators::control::maintenance::{
     DrainReport, PlanReport, Report, UndrainReport,
 };
-use crate::server::subnet_manager::maintenance::resolve;
+use crate::server::subnet_manager::maintenance::{Drains, resolve};
 
 impl Loader<'_> {
     /// Routes leave a part. Errors: it costs somebody a path, or there are no such routes.
@@ -26,18 +33,8 @@ impl Loader<'_> {
         let part = resolve(word, manager.subnet()).map_err(Refusal::refused)?;
         let name = part.word();
         let drains = manager.drains().with(part).map_err(Refusal::refused)?;
-        let change = Change {
-            config: None,
-            drains,
-            words: Vec::new(),
-        };
         let standing = manager.drains().wanted();
-        let (rehearsed, plan) = self.rehearse(&change)?;
-        if let Some(why) = report::set_aside(&rehearsed) {
-            return Err(Refusal::refused(format!(
-                "routes would not leave {name}: {why}"
-            )));
-        }
+        let (change, rehearsed, plan, severed) = self.leaving(&name, drains, force)?;
         let parts = &rehearsed.planned.compiled.parts;
         let topology = parts.subnet.topology(&parts.options);
         // What is drained already is paid for.
@@ -66,7 +63,65 @@ impl Loader<'_> {
             pairs: plan.pairs,
             hosts_without_another_way: more.hosts,
             pairs_without_another_way: more.pairs,
+            severed,
             kept: !self.manager()?.drains().is_in_memory(),
+        }))
+    }
+
+    /// Routes that leave the last one of what is drained, and whether they cut its hosts off. Errors: there are none, or nobody has said
+    /// that hosts may be cut off.
+    fn leaving(
+        &mut self,
+        name: &str,
+        drains: Drains,
+        force: bool,
+    ) -> Result<(Change, Rehearsed, PlanReport, bool), Refusal> {
+        let as_change = |drains| Change {
+            config: None,
+            drains,
+            words: Vec::new(),
+        };
+        let severed = drains.with_last_severed();
+        let change = as_change(drains);
+        let (rehearsed, plan) = self.rehearse(&change)?;
+        let Some(why) = report::set_aside(&rehearsed) else {
+            return Ok((change, rehearsed, plan, false));
+        };
+        let words = format!("routes would not leave {name}: {why}");
+        let Some(severed) = severed else {
+            return Err(Refusal::refused(words));
+        };
+        if self.is_behind(&severed)? {
+            return Err(Refusal::refused(format!(
+                "{words}\nNor can it be severed, as this Subnet Manager is on it"
+            )));
+        }
+        if !force {
+            return Err(Refusal::refused(format!(
+                "{words}\nWith --force routes are as if {name} had failed: its hosts lose all of their paths at once, and not when it is pulled"
+            )));
+        }
+        drop(rehearsed);
+        let change = as_change(severed);
+        let (rehearsed, plan) = self.rehearse(&change)?;
+        match report::set_aside(&rehearsed) {
+            None => Ok((change, rehearsed, plan, true)),
+            Some(why) => Err(Refusal::refused(format!(
+                "{words}\nNor would they as if it had failed: {why}"
+            ))),
+        }
+    }
+
+    /// The port of this SM is on a severed switch: then nobody would reach the SA any more. Errors: this daemon is no SM.
+    fn is_behind(&mut self, drains: &Drains) -> Result<bool, Refusal> {
+        let severed = drains.wanted().severed;
+        let subnet = self.manager()?.subnet();
+        let own = subnet.sm();
+        let far = own.and_then(|at| subnet.peer(at));
+        let mut nodes = [own, far].into_iter().flatten();
+        Ok(nodes.any(|at| {
+            let node = subnet.node(at.node);
+            node.is_some_and(|node| severed.contains(&node.guid()))
         }))
     }
 

@@ -1,31 +1,36 @@
 //! `plan` and `apply`: a change is tried, and then that very one is carried out.
 //!
 //! ```text
-//!  wished ──> rehearsal ──> report; kept: number, digest of the Sets, configuration, drains
+//!  wished ──> rehearsal ──> report; kept: number, promise, configuration, drains
 //!                              │ one, for an hour
 //!  apply N ──> that number? ──> in force ──> promise ──> load ──┬─ the same Sets ──> written, and kept over restarts
-//!                                                               └─ others ────────> all is as it was before
+//!                                                               └─ others ────────> all is as it was before, and what has changed
 //! ```
 
 use std::time::{Duration, Instant};
+
+use sa_compiler::drained::Drained;
 
 use super::super::Loader;
 use super::{Change, applied, report};
 use crate::config::Config;
 use crate::server::operators::control::Refusal;
 use crate::server::operators::control::maintenance::{AppliedReport, Report, Wish};
-use crate::server::subnet_manager::maintenance::{Drains, resolve};
+use crate::server::subnet_manager::SweepError;
+use crate::server::subnet_manager::maintenance::{Drains, Promise, resolve};
 
 /// A plan that may be carried out. There is one at most, and it holds no table: it is made again and compared.
 pub(in crate::server::reload) struct Plan {
     /// As operators name it.
     number: String,
-    /// Of its Sets.
-    digest: u64,
+    /// Its Sets, and what they were made from.
+    promise: Promise,
     /// None: the one in force.
     config: Option<Box<Config>>,
     /// All that is drained with it.
     drains: Drains,
+    /// What was drained when it was made.
+    standing: Drained,
     /// Old ones are refused: who made it has seen another subnet.
     made: Instant,
 }
@@ -47,9 +52,10 @@ impl Loader<'_> {
         }
         self.planned = Some(Plan {
             number: report.plan.clone(),
-            digest: rehearsed.digest,
+            promise: rehearsed.promise,
             config: change.config,
             drains: change.drains,
+            standing: self.manager()?.drains().wanted(),
             made: Instant::now(),
         });
         Ok(Report::Plan(report))
@@ -104,6 +110,12 @@ impl Loader<'_> {
                 "there is no plan {number} any more, or never was; plan again"
             ))
         })?;
+        // It says all that is to be drained, so it would end what was drained since.
+        if plan.standing != self.manager()?.drains().wanted() {
+            let what = "what is drained".to_owned();
+            let old = SweepError::PlanIsOld { what };
+            return Err(Refusal::refused(old.to_string()));
+        }
         let before = (self.applied.take(), self.manager()?.drains().clone());
         self.applied = plan.config.or_else(|| before.0.clone());
         // What the configuration says anyway is no change to it.
@@ -111,7 +123,7 @@ impl Loader<'_> {
             .take_if(|applied| applied::is_same(applied, self.config));
         let manager = self.manager()?;
         manager.set_drains(plan.drains);
-        manager.promise(Some(plan.digest));
+        manager.promise(Some(plan.promise));
         // Before the first Set: a restart in the middle goes on with what was begun.
         let kept = self.keep_drains();
         let done = match kept {

@@ -75,7 +75,7 @@ pub(super) fn set_aside(rehearsed: &Rehearsed) -> Option<String> {
 fn number(rehearsed: &Rehearsed, change: &[String]) -> String {
     use core::hash::{Hash, Hasher};
     let mut hasher = std::hash::DefaultHasher::new();
-    (rehearsed.digest, change).hash(&mut hasher);
+    (rehearsed.promise.digest(), change).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! 0x0000000000200010 0 1764181000 S0       node GUID, port (0: the switch), since when (seconds since 1970), name
 //! 0x0000000000200000 3 1764181007 L0
+//! 0x0000000000200001 0! 1764181009 L1      severed: its hosts have no path
 //! ```
 //!
 //! A file of the `[state]` directory, written as one step before anything of it is done, so a drain outlives a restart. Parts go by
@@ -65,26 +66,35 @@ impl Part {
             port,
             name: node.description(),
             since: unix_time(),
+            severed: false,
         }
     }
 
     /// As the file has it, without its end of line.
     fn line(&self) -> String {
         let Self {
-            guid, since, name, ..
+            guid,
+            since,
+            name,
+            severed,
+            ..
         } = self;
         // A name is a device's word and may hold anything.
         let name: String = name.chars().filter(|it| !it.is_control()).collect();
         let port = self.port.unwrap_or(0);
-        format!("{guid} {port} {since} {name}")
+        let mark = if *severed { "!" } else { "" };
+        format!("{guid} {port}{mark} {since} {name}")
     }
 
     /// None: it is no such line.
     fn parse(line: &str) -> Option<Self> {
         let mut words = line.splitn(4, ' ');
         let guid = guid(words.next()?)?;
-        let port: u8 = words.next()?.parse().ok()?;
+        let word = words.next()?;
+        let severed = word.strip_suffix('!');
+        let port: u8 = severed.unwrap_or(word).parse().ok()?;
         Some(Self {
+            severed: severed.is_some(),
             guid,
             port: (port != 0).then_some(port),
             since: words.next()?.parse().ok()?,
@@ -129,7 +139,10 @@ impl Drains {
         for part in &self.parts {
             match part.port {
                 // Sets: who drains a part twice has drained it once.
-                None => drained.switches.insert(part.guid),
+                None => {
+                    drained.severed.extend(part.severed.then_some(part.guid));
+                    drained.switches.insert(part.guid)
+                }
                 Some(port) => drained.ports.insert((part.guid, port)),
             };
         }
@@ -144,6 +157,14 @@ impl Drains {
         let mut more = self.clone();
         more.parts.push(part);
         Ok(more)
+    }
+
+    /// The last one is severed: routes are as if that switch had failed. None where it is a cable, which has no hosts.
+    pub(in crate::server) fn with_last_severed(&self) -> Option<Self> {
+        let mut more = self.clone();
+        let last = more.parts.last_mut()?;
+        last.severed = last.port.is_none();
+        last.severed.then_some(more)
     }
 
     /// Without what a name means, and what that was. Errors: nothing that is drained is called so.
@@ -271,6 +292,7 @@ mod tests {
             port,
             name: format!("S {guid}"),
             since: 1_764_181_000,
+            severed: false,
         }
     }
 
@@ -287,6 +309,14 @@ mod tests {
         some.keep().unwrap();
         let again = Drains::read(Some(directory.path()));
         assert_eq!(again.parts(), some.parts());
+        assert!(some.with_last_severed().is_none(), "a cable");
+        let severed = none.with(part(7, None)).unwrap().with_last_severed();
+        severed.as_ref().unwrap().keep().unwrap();
+        let again = Drains::read(Some(directory.path()));
+        assert_eq!(again.wanted().severed, again.wanted().switches);
+        some.keep().unwrap();
+        let again = Drains::read(Some(directory.path()));
+        assert!(again.wanted().severed.is_empty());
         assert!(again.with(part(7, None)).is_err(), "twice");
         let (less, gone) = again.without("0x9:3", &Subnet::default()).unwrap();
         assert_eq!((gone.port, less.parts().len()), (Some(3), 1));

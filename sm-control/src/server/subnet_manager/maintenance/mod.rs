@@ -11,18 +11,16 @@
 //! | LIDs that are given | to a copy of the planner, which is dropped | as in any sweep; a copy is put back where nothing is written |
 //! | Sets that are in vain | counted, as an order tries them again | sent |
 //! | `guid2lid`, `guid2mkey` | not written | written before the first Set |
-//! | multicast tables of groups | counted, by the trees that the new routes have | follow the sweep, as after any |
+//! | multicast tables of groups | counted, by the trees that the new routes have | the same; they follow the sweep, as after any |
 //!
-//! A rehearsal sends Gets alone. A promise makes a sweep write exactly what was rehearsed, or nothing: whatever has changed since,
-//! in files or in the subnet, makes other Sets.
+//! A rehearsal sends Gets alone. A promise makes a sweep write exactly what was rehearsed, or nothing (`promise`).
 
 mod drains;
 mod last_seen;
+mod promise;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use routing::EngineKind;
 use sa_compiler::drained::Drained;
 use sa_compiler::pipeline::{Inputs, Stamp, unix_time};
 use sa_compiler::state::FabricState;
@@ -31,12 +29,15 @@ use sa_fabric::outlet::{Folder, Readers};
 use sa_sm::lids::Range;
 use sa_sm::model::Subnet;
 use sa_sm::sm_info::SmState;
-use sa_sm::writing::{Memory, Rehearsal, Transition, Wanted};
+use sa_sm::writing::Wanted;
 use sa_wire::Guid;
-use sm_plan::{Multicast, PlanFinding, Planned, Planner, Planning};
+use sm_plan::{PlanFinding, Planned, Planner, Planning};
 
 pub(in crate::server) use self::drains::{Drains, guid, resolve};
 pub(in crate::server) use self::last_seen::{LastSeen, Seen};
+use self::promise::Clients;
+pub(super) use self::promise::Guard;
+pub(in crate::server) use self::promise::Promise;
 use super::{Manager, SweepError, lids};
 
 /// A plan that nobody carries out, and what carrying it out would send.
@@ -45,8 +46,8 @@ pub(in crate::server) struct Rehearsed {
     pub(in crate::server) planned: Planned,
     /// How many, by attribute.
     pub(in crate::server) sets: BTreeMap<u16, u64>,
-    /// Of the Sets of the sweep, without those of groups that follow it.
-    pub(in crate::server) digest: u64,
+    /// Of all Sets and of what they were made from, to be held to.
+    pub(in crate::server) promise: Promise,
     /// Ports that would have other LIDs.
     pub(in crate::server) lids_changed: u64,
 }
@@ -61,64 +62,6 @@ pub(in crate::server) struct LidEntry {
     pub(in crate::server) is_present: bool,
     /// None before the first sweep with a plan.
     pub(in crate::server) seen: Option<Seen>,
-}
-
-/// What a sweep may write.
-pub(super) struct Guard {
-    /// The digest of the only Sets.
-    promise: Option<u64>,
-    /// Sets that are in vain, as the sweep will have them: they are not sent, and so not counted.
-    memory: Memory,
-    /// Whose routes are in service; none where another engine may route.
-    engine: Option<EngineKind>,
-}
-
-impl Guard {
-    /// For the sweep that begins now.
-    pub(super) fn of(manager: &Manager, before: Option<&FabricState>) -> Self {
-        let promise = manager.promise;
-        Self {
-            promise,
-            memory: match promise {
-                Some(_) => manager.swept.memory.clone(),
-                None => Memory::default(),
-            },
-            engine: before
-                .map(|before| before.routes.engine())
-                .filter(|_| promise.is_none()),
-        }
-    }
-
-    /// Errors: these Sets were not promised; another engine would route, which nobody has ordered.
-    pub(super) fn admits(&self, found: &Subnet, planning: &Planning<'_>) -> Result<(), SweepError> {
-        let Some(planned) = planning.planned() else {
-            return Ok(());
-        };
-        if let Some(promise) = self.promise {
-            // Over a copy: the sweep itself is to find what devices hold.
-            let mut rehearsal = Rehearsal::default();
-            let transition = planned.would_change_from(found, planning.before());
-            let plan = (Arc::clone(&planned.wanted), transition);
-            rehearsal.run(&mut found.clone(), plan, self.memory.clone(), true);
-            if rehearsal.digest() != promise {
-                return Err(SweepError::PlanIsOld);
-            }
-        }
-        let now = planned.compiled.parts.routes.engine();
-        // One that stands in does so that the subnet comes up at all.
-        let stands_in = |it: &PlanFinding| matches!(it, PlanFinding::OtherEngine { .. });
-        match self.engine {
-            Some(before) if before != now && !planned.findings.iter().any(stands_in) => {
-                Err(SweepError::EngineChanges { before, now })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// A plan that is not carried out must leave nothing behind.
-    pub(super) const fn is_strict(&self) -> bool {
-        self.promise.is_some()
-    }
 }
 
 impl Manager {
@@ -153,51 +96,24 @@ impl Manager {
 
     /// What writing it would send.
     fn counted(&self, planned: Planned) -> Rehearsed {
-        let mut subnet = self.swept.subnet.clone();
         // As a sweep that is ordered does.
         let mut memory = self.swept.memory.clone();
         memory.try_again();
-        let mut rehearsal = Rehearsal::default();
-        let plan = (Arc::clone(&planned.wanted), planned.transition.clone());
-        rehearsal.run(&mut subnet, plan, memory.clone(), true);
-        let digest = rehearsal.digest();
-        self.rehearse_groups(&planned, &mut subnet, &memory, &mut rehearsal);
-        let lids_changed = lids_changed(&self.swept.subnet, &planned.wanted);
+        let found = &self.swept.subnet;
+        let transition = planned.transition.clone();
+        let (promise, sets) = Promise::of(
+            &planned,
+            (found, transition),
+            &memory,
+            &Clients::of(&self.groups),
+        );
+        let lids_changed = lids_changed(found, &planned.wanted);
         Rehearsed {
             planned,
-            sets: rehearsal.sets,
-            digest,
+            sets,
+            promise,
             lids_changed,
         }
-    }
-
-    /// Multicast tables that follow a sweep; as [`Self::follow_groups`] writes them.
-    fn rehearse_groups(
-        &self,
-        planned: &Planned,
-        subnet: &mut Subnet,
-        memory: &Memory,
-        rehearsal: &mut Rehearsal,
-    ) {
-        let Some(members) = self.groups.members() else {
-            return;
-        };
-        let parts = &planned.compiled.parts;
-        let multicast = Multicast::new(subnet, parts, &members);
-        // Two steps, as the sweep takes them: first what keeps everybody, then what is left of it.
-        if multicast.is_losing() {
-            let first = Wanted {
-                tables: multicast.first(subnet),
-                leaves_multicast: true,
-                ..Wanted::default()
-            };
-            rehearsal.run(subnet, at_once(first), memory.clone(), false);
-        }
-        let mut last = multicast.last(subnet, parts.options.use_mfttop);
-        let aliases = self.groups.aliases().unwrap_or_default();
-        last.tables
-            .extend(sm_plan::alias_tables(subnet, &aliases).0);
-        rehearsal.run(subnet, at_once(last), memory.clone(), false);
     }
 
     /// What is drained.
@@ -214,8 +130,8 @@ impl Manager {
     }
 
     /// Only these Sets may be written from now on; none: any.
-    pub(in crate::server) const fn promise(&mut self, digest: Option<u64>) {
-        self.promise = digest;
+    pub(in crate::server) fn promise(&mut self, promise: Option<Promise>) {
+        self.promise = promise;
     }
 
     /// The last sweep wrote nothing, as that would not have been what was planned.
@@ -253,10 +169,10 @@ impl Manager {
     }
 
     /// For the status.
-    fn show_drains(&self) {
+    pub(super) fn show_drains(&self) {
         let parts = self.drains.parts().iter().cloned();
-        // Of all together: which block keeps which part from being pulled nobody knows.
-        let is_left = self.lacking.is_empty();
+        // Of all together: which block keeps which part from being pulled nobody knows. And nothing is known before a sweep.
+        let is_left = self.found.is_some() && self.lacking.is_empty();
         let subnet = &self.swept.subnet;
         let shown = parts.map(|part| {
             let is_present = part.place(subnet).is_some();
@@ -312,11 +228,6 @@ impl Manager {
         }
         Ok(())
     }
-}
-
-/// Tables without forwarding entries need no order.
-fn at_once(wanted: Wanted) -> (Arc<Wanted>, Transition) {
-    (Arc::new(wanted), Transition::default())
 }
 
 /// End ports that hold another LID than they are to have.

@@ -1,16 +1,19 @@
 //! Maintenance of a subnet that `sapphired` manages: drain, plan, apply, LIDs of ports that are gone.
 
+mod plans;
+mod torus;
+
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
 use sa_rig::Fabric;
-use sa_rig::tap::Tap;
 use sa_tests::cli::sapphire_on;
 use sa_tests::schema;
 use sa_tests::served::Served;
 use sa_tests::skip;
 use serde_json::Value;
 
+use super::groups::{BROADCAST, change, wait_until_held};
 use super::sweep::{TREE, config};
 
 /// What a verb answers, judged by its schema, and its exit code.
@@ -45,10 +48,10 @@ fn refused(bed: &Served, line: &str) -> Result<String> {
     Ok(words.with_context(|| answer.to_string())?.to_owned())
 }
 
-/// The switches and ports of a way, as its devices have it: `ibtracert`.
-fn way(fabric: &Fabric, from: u16, to: u16) -> Result<String> {
+/// The switches and ports of a way, as its devices have it: `ibtracert`, from a node.
+fn way(fabric: &Fabric, node: &str, (from, to): (u16, u16)) -> Result<String> {
     let (from, to) = (from.to_string(), to.to_string());
-    Ok(fabric.tool("ibtracert", "H0", &[&from, &to])?)
+    Ok(fabric.tool("ibtracert", node, &[&from, &to])?)
 }
 
 /// LIDs of the hosts.
@@ -68,7 +71,7 @@ fn hosts(bed: &Served) -> Result<Vec<u16>> {
 fn is_left(bed: &Served, switch: &str, hosts: &[u16]) -> Result<bool> {
     for from in hosts {
         for to in hosts.iter().filter(|to| *to != from) {
-            let way = way(&bed.fabric, *from, *to)?;
+            let way = way(&bed.fabric, "H0", (*from, *to))?;
             ensure!(way.contains("ca"), "{from} {to}: {way}");
             if way.contains(switch) {
                 return Ok(false);
@@ -135,87 +138,40 @@ fn a_drained_switch_is_left_by_all_and_may_be_pulled() -> Result<()> {
     Ok(())
 }
 
-/// Sets on the wire meanwhile.
-fn sent(tap: &Tap, work: impl FnOnce() -> Result<()>) -> Result<u64> {
-    let before = tap.writes().count;
-    work()?;
-    Ok(tap.writes().count - before)
-}
-
 #[test]
-fn what_is_applied_is_what_was_planned() -> Result<()> {
+fn multicast_trees_leave_what_is_drained() -> Result<()> {
     if let Some(why) = Fabric::unavailable() {
         return skip(&why);
     }
-    let (fabric, _console, tap) = Fabric::tapped(TREE)?;
-    let directory = fabric.dir().to_owned();
-    fs::write(
-        directory.join("blue.conf"),
-        "Default=0x7fff : ALL=full ;\nblue=0x8001 : ALL=full ;\n",
-    )?;
-    fs::write(directory.join("lmc.toml"), "[sm]\nsubnet_timeout = 16\n")?;
-    fs::write(directory.join("wrong.toml"), "[log]\nformat = \"json\"\n")?;
-    let mut bed = Served::on(fabric, &config())?;
-    for change in [
-        "--change blue.conf",
-        "--change lmc.toml",
-        "--drain S0",
-        "--engine minhop --undrain S0",
-    ] {
-        let mut plan = Value::Null;
-        let none = sent(&tap, || {
-            plan = done(&bed, &format!("plan {change}"))?;
-            Ok(())
-        })?;
-        ensure!(
-            none == 0,
-            "{change}: a plan writes nothing, not {none} Sets"
-        );
-        let number = plan["plan"].as_str().context("a number")?.to_owned();
-        let count = plan["sets"].as_u64();
-        ensure!(count > Some(0), "{change}: {plan}");
-        let kinds = plan["sets_by_attribute"].as_object().context("kinds")?;
-        ensure!(kinds.values().filter_map(Value::as_u64).sum::<u64>() == count.unwrap_or(0));
-        let on_wire = sent(&tap, || {
-            let applied = done(&bed, &format!("apply {number}"))?;
-            ensure!(
-                applied["sets"].as_u64() == count,
-                "{change}: {plan} {applied}"
-            );
-            Ok(())
-        })?;
-        ensure!(
-            Some(on_wire) == count,
-            "{change}: {on_wire} on the wire, planned {plan}"
-        );
-        ensure!(refused(&bed, &format!("apply {number}"))?.contains("plan again"));
+    let bed = Served::on(Fabric::start(TREE)?, &config())?;
+    for (host, port) in [("H1", "10:11"), ("H3", "10:31")] {
+        ensure!(change(&bed, host, "--set", BROADCAST, port)? == "0x0000");
     }
-    ensure!(
-        refused(&bed, "plan --change wrong.toml")?
-            .contains("[log] can only be changed by a restart")
-    );
+    let by = |spine: &str, port: u8| {
+        [
+            format!("L0 0xc000 {port} 4"),
+            format!("L1 0xc000 {port} 4"),
+            format!("{spine} 0xc000 1 2"),
+        ]
+    };
+    let held = |bed: &Served, lines: [String; 3]| {
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        wait_until_held(bed, &lines)
+    };
+    held(&bed, by("S0", 1))?;
+    // Nobody waits: what is answered is acknowledged, trees too.
+    let drained = done(&bed, "drain S0")?;
+    ensure!(drained["acknowledged"] == true, "{drained}");
+    held(&bed, by("S1", 2))?;
+    done(&bed, "undrain S0")?;
+    held(&bed, by("S0", 1))?;
+    // A cable alone, by its other end.
+    done(&bed, "drain S0:2")?;
+    held(&bed, by("S1", 2))?;
 
-    // What happens between a plan and its doing makes it another one.
-    let plan = done(&bed, "plan --drain S0")?;
-    let number = plan["plan"].as_str().context("a number")?.to_owned();
-    done(&bed, "drain S1")?;
-    let quiet = sent(&tap, || {
-        ensure!(refused(&bed, &format!("apply {number}"))?.contains("have changed since"));
-        Ok(())
-    })?;
-    ensure!(quiet == 0, "{quiet}");
-    ensure!(done(&bed, "drain --list")?["drained"][0]["part"] == "S1");
-
-    // A restart goes on with what is in force; the configuration file brings it back to what it says.
-    let Served { daemon, fabric, .. } = bed;
-    let (ended, logged) = daemon.terminate()?;
-    ensure!(ended.success(), "{logged}");
-    bed = Served::on(fabric, &config())?;
-    let back = done(&bed, "plan --change sapphired.toml")?;
-    ensure!(
-        back["engine_before"] == "minhop" && back["engine"] == "updn",
-        "{back}"
-    );
+    // While it is drained a new member hears the group without it.
+    ensure!(change(&bed, "H2", "--set", BROADCAST, "10:21")? == "0x0000");
+    wait_until_held(&bed, &["L0 0xc000 2 4", "L1 0xc000 2 3 4", "S1 0xc000 1 2"])?;
     Ok(())
 }
 
