@@ -26,17 +26,25 @@ use super::prepare::Prepared;
 const REQUESTS: usize = 65_536;
 
 /// What is asked.
+///
+/// Requests and what is right are both fixed before anything is measured; clients only compare.
 pub(super) struct Pools {
     /// Of the snapshot before any change, by name.
+    ///
+    /// `GID-GID`, `LID-LID`, `MultiPath`, as they are shown.
     pub(super) workloads: Vec<(&'static str, Pool)>,
     /// Some of each workload, with the replies before any change and after each.
     /// Of every four requests two are by GIDs, one is by LIDs, one is for MultiPathRecords.
+    ///
+    /// States in the order of generations: before, with the new policy, then each damage.
     pub(super) changes: Pool,
 }
 
 impl Pools {
     /// Draws requests between the hosts of the healthy fabric and has them answered by the reference.
     /// On one thread: nothing is measured yet, and the order of work is that of the draws.
+    ///
+    /// Prints how many replies there are, since nothing else is seen for some seconds.
     pub(super) fn new(prepared: &Prepared) -> Self {
         let start = Instant::now();
         let [by_gid, by_lid, multi] = draw(&prepared.before.parts);
@@ -63,6 +71,7 @@ impl Pools {
         };
         outln!(
             "expected    {} replies by the reference in {:.1} s",
+            // Three workloads of one state each, and one of all states.
             (3 + states.len()) * REQUESTS,
             start.elapsed().as_secs_f64()
         );
@@ -93,6 +102,7 @@ fn draw(parts: &FabricState) -> [Vec<Slot>; 3] {
     };
     let by_gid = (0..REQUESTS).map(|_| {
         let ((lid, from), (_, to)) = draw();
+        // Asked by the source itself, as a program on that host would.
         request::path_by_gids(lid, from, to)
     });
     let by_gid = by_gid.collect();
@@ -113,6 +123,8 @@ fn draw(parts: &FabricState) -> [Vec<Slot>; 3] {
 }
 
 /// Expected replies by state, then by request, as the closed loop looks them up.
+///
+/// Cost: a reply of the reference for each request and state.
 fn pool(requests: &[Slot], states: &[&Compiled]) -> Pool {
     let expected = states.iter().map(|compiled| expected(requests, compiled));
     let expected = expected.collect();
@@ -126,6 +138,8 @@ fn pool(requests: &[Slot], states: &[&Compiled]) -> Pool {
 }
 
 /// What each client must see: whole records, an error's status, or silence.
+///
+/// Shape: as `requests`. On one thread.
 fn expected(requests: &[Slot], compiled: &Compiled) -> Vec<Expected> {
     let reference = compiled.parts.reference();
     let answers = requests.iter().map(|slot| {
@@ -142,10 +156,14 @@ fn expected(requests: &[Slot], compiled: &Compiled) -> Vec<Expected> {
 
 /// xorshift64: the same draws on every machine.
 /// Not for secrets. The state must never be 0, which it would stay.
+///
+/// Own, so that a new version of a crate cannot change what is asked.
 struct Random(u64);
 
 impl Random {
     /// The remainder favours low numbers, by less than one in 2^48 for any fabric.
+    ///
+    /// 0 where there is nothing to draw from. Exclusive of `limit`.
     fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

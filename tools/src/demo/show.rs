@@ -33,6 +33,8 @@ pub(super) fn progress(name: &str, elapsed: Duration, answered: u64) {
 
 /// The result of a workload.
 /// CPU time is the worker's; the rate is that of both ends together, each on its core.
+///
+/// Latency is that of the open loop at half the rate, since a closed loop hides the queue.
 pub(super) fn workload(load: &Workload) {
     clear();
     // The histogram counts nanoseconds.

@@ -31,9 +31,13 @@ pub(crate) struct Replay {
 }
 
 /// Format 1; other members of the file are for people.
+///
+/// Both are by name, so a file with more members than a formula needs can still be replayed.
 #[derive(Debug, Deserialize)]
 struct Vectors {
+    /// 1; anything else is refused.
     format: u32,
+    /// In the order of output.
     vectors: Vec<Vector>,
 }
 
@@ -42,23 +46,36 @@ struct Vectors {
 /// Which of the members are there depends on `kind`.
 #[derive(Debug, Deserialize)]
 struct Vector {
+    /// Told with every result and every difference; not read in any other way.
     id: String,
+    /// Which formula: `label-to-sport`, `qpn-to-label`, `cm-label-shipped` or `cm-label-rfc-v2`.
     kind: String,
+    /// Input of `label-to-sport`, output of all others. 20 bits; as an input the bits above are ignored.
     flow_label: Option<u32>,
+    /// Output of all: UDP source port, 0xc000 and above.
     sport: Option<u16>,
+    /// Input of `qpn-to-label`, 24 bits.
     local_qpn: Option<u32>,
+    /// As `local_qpn`.
     remote_qpn: Option<u32>,
+    /// What comes out where the two numbers are multiplied in 32 bits instead of 64.
     wrong_if_u32_product: Option<u32>,
+    /// Input of the two of the connection manager: its port at the source.
     src_port: Option<u16>,
+    /// As `src_port`, at the destination.
     dst_port: Option<u16>,
+    /// What comes out where the two ports are taken for one another.
     swapped_flow_label: Option<u32>,
 }
 
 /// A line of output.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
+    /// As in the file, so that a line can be found there.
     id: &'a str,
+    /// 20 bits; for `label-to-sport` as it was given.
     flow_label: u32,
+    /// The source port that belongs to the label.
     sport: u16,
 }
 
@@ -66,6 +83,9 @@ impl Document for Line<'_> {
     const SCHEMA: &'static str = "sapphire.roce-entropy-replay/1";
 }
 
+/// Prints a line for each vector as it is computed; a difference does not end the run.
+///
+/// Errors: the file cannot be read or is of another format, a vector is incomplete, some differ (refused, with the first).
 pub(super) fn run(verb: &Replay) -> Outcome {
     let place = verb.file.display();
     let text = read_text(&verb.file)?;
@@ -92,6 +112,7 @@ pub(super) fn run(verb: &Replay) -> Outcome {
             flow_label: replayed.flow_label,
             sport: replayed.sport,
         })?;
+        // Gone on with: the lines of all vectors are wanted, most of all when one is wrong.
         if let Some(difference) = vector.difference(&replayed) {
             differing.push(format!("{}: {difference}", vector.id));
         }
@@ -113,7 +134,9 @@ pub(super) fn run(verb: &Replay) -> Outcome {
 ///
 /// `others` are results of known mistakes, compared where the vector has them.
 struct Replayed {
+    /// By the formula of the kind.
     flow_label: u32,
+    /// Of that label.
     sport: u16,
     /// By what it is recorded as.
     others: Vec<(&'static str, Option<u32>, u32)>,
@@ -124,6 +147,7 @@ impl Vector {
     ///
     /// Only the formulas: whether they fit what was recorded is for `difference`.
     fn replayed(&self) -> Result<Replayed, Wrong> {
+        // Empty for most kinds: only two have a result of a known mistake.
         let mut others = Vec::new();
         let label = match self.kind.as_str() {
             "label-to-sport" => {
@@ -174,6 +198,7 @@ impl Vector {
     }
 
     /// Errors: one of them is missing.
+    /// Source and destination, in this order: the formulas are not symmetric in what is shipped.
     fn ports(&self) -> Result<(u16, u16), Wrong> {
         Ok((
             given("src_port", self.src_port)?,

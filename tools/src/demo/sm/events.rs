@@ -12,35 +12,55 @@ use super::Site;
 use crate::failure::{Failure, Outcome};
 
 /// An event, with what it happens to in words.
+///
+/// In the order of [`Event::all`] each undoes or follows the one before, so that the subnet ends as it began.
 #[derive(Debug, Clone)]
 pub(in crate::demo) enum Event {
     /// All devices are as at power-on.
+    ///
+    /// The simulator starts like that, so nothing is done here.
     PowerOn,
     /// A sweep over a subnet that is as it was left.
+    ///
+    /// Must not write anything; see `judge`.
     Nothing,
     /// A cable between switches is pulled.
+    ///
+    /// Both ends go down at once.
     Pulled(Cable),
     /// It is plugged in again.
     Plugged(Cable),
     /// A switch loses all that was written to it.
+    ///
+    /// Its cables stay, and its links train anew.
     Rebooted(Cable),
     /// The switch at the near end answers no Set of its forwarding table.
+    ///
+    /// The cable is pulled too, so that its table has to be written.
     Mute(Cable),
     /// It answers again, and the cable is plugged in.
     Heard(Cable),
 }
 
 /// A cable by its two ends.
+///
+/// While it is pulled it is still a cable of the drawing; see [`Site`].
 #[derive(Debug, Clone)]
 pub(in crate::demo) struct Cable {
+    /// The lower of the two; events that happen to a switch happen to the one here.
     near: PortRef,
+    /// The other end.
     far: PortRef,
     /// Of the two switches.
+    ///
+    /// By their descriptions, near first.
     names: [String; 2],
 }
 
 impl Event {
     /// In their order. Errors: the fabric has no two cables between switches.
+    ///
+    /// Two cables are used, a third and two thirds down the list, so that they lie apart.
     pub(super) fn all(fabric: &Fabric) -> Outcome<Vec<Self>> {
         let cables = cables(fabric);
         let nth = |nth: usize| {
@@ -60,20 +80,23 @@ impl Event {
     }
 
     /// Does it to the simulated devices.
+    ///
+    /// The Subnet Manager is not told: it finds out when it sweeps.
     pub(super) fn happen(&self, site: &mut Site) {
-        let simulator = &mut site.manager.simulator;
         match self {
             Self::PowerOn | Self::Nothing => {}
-            Self::Pulled(cable) => simulator.unplug(cable.near),
-            Self::Plugged(cable) => simulator.plug(cable.near, cable.far),
+            Self::Pulled(cable) => cable.pull(site),
+            Self::Plugged(cable) => cable.plug(site),
             Self::Heard(cable) => {
-                simulator.clear_rules();
-                simulator.plug(cable.near, cable.far);
+                // All rules are this one's, so that clearing all is right.
+                site.manager.simulator.clear_rules();
+                cable.plug(site);
             }
-            Self::Rebooted(cable) => simulator.reboot(cable.near.node),
+            Self::Rebooted(cable) => site.manager.simulator.reboot(cable.near.node),
             Self::Mute(cable) => {
-                simulator.unplug(cable.near);
-                simulator.add_rule(Rule {
+                // With the cable in place nothing would have to be written to this switch.
+                cable.pull(site);
+                site.manager.simulator.add_rule(Rule {
                     node: Some(site.fabric.node(cable.near.node).guid),
                     method: Some(method::SET),
                     attribute: Some(attribute::LINEAR_TABLE),
@@ -84,12 +107,30 @@ impl Event {
     }
 
     /// False where some pair may have no path, or a switch not what was planned.
+    ///
+    /// Answers then follow what the switch really holds, and some hosts may be out of reach.
     pub(super) const fn must_be_whole(&self) -> bool {
         !matches!(self, Self::Mute(_))
     }
 }
 
+impl Cable {
+    /// In the simulator, and for whoever walks the subnet afterwards.
+    fn pull(&self, site: &mut Site) {
+        site.manager.simulator.unplug(self.near);
+        site.pulled.extend([self.near, self.far]);
+    }
+
+    /// The same the other way.
+    fn plug(&self, site: &mut Site) {
+        site.manager.simulator.plug(self.near, self.far);
+        site.pulled.retain(|at| *at != self.near && *at != self.far);
+    }
+}
+
 /// Each once, by its lower end.
+///
+/// Shape: in the order of the fabric. Cables to hosts are left out, whose loss cuts off.
 fn cables(fabric: &Fabric) -> Vec<Cable> {
     let is_switch = |at: PortRef| fabric.node(at.node).kind == NodeType::Switch;
     let cabled = fabric.cabled();

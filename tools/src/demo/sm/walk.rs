@@ -13,9 +13,12 @@ use sa_wire::path_record::PathRecord;
 use sa_wire::request;
 use sa_wire::{Gid, NodeType, SubnetPrefix};
 
+use super::Cabled;
 use super::devices::Devices;
 
 /// What became of all pairs.
+///
+/// `pairs` is `unanswered`, `lost`, and those that arrive.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(in crate::demo) struct Walked {
     /// Ordered pairs of different hosts.
@@ -25,18 +28,24 @@ pub(in crate::demo) struct Walked {
     /// Pairs whose packet gets lost on the way, or arrives somewhere else: must be 0.
     pub(super) lost: u64,
     /// Links of all packets.
+    ///
+    /// Those of lost ones up to where they got lost count too.
     pub(super) links: u64,
     /// Bit n: some packet travels on VL n.
+    ///
+    /// Torus-2QoS changes lanes at datelines, so that more than one bit is set.
     pub(super) vls: u16,
     /// True where what packets hold and wait for goes in a circle: must never be.
     pub(super) credit_loop: bool,
 }
 
 /// Follows them all. Cost: pairs times links.
-pub(super) fn all_pairs(snapshot: &Snapshot, fabric: &Fabric, devices: &Devices) -> Walked {
-    let hosts = hosts(fabric);
+///
+/// Packets are followed one after the other and wait for nothing; what could wait is found afterwards.
+pub(super) fn all_pairs(snapshot: &Snapshot, cabled: Cabled<'_>, devices: &Devices) -> Walked {
+    let hosts = hosts(cabled.fabric);
     let mut walker = Walker {
-        fabric,
+        cabled,
         devices,
         waits: HashSet::new(),
         walked: Walked::default(),
@@ -53,6 +62,7 @@ pub(super) fn all_pairs(snapshot: &Snapshot, fabric: &Fabric, devices: &Devices)
             }
         }
     }
+    // Only now: a circle may be of packets of many pairs.
     Walked {
         credit_loop: has_circle(&walker.waits),
         ..walker.walked
@@ -60,6 +70,8 @@ pub(super) fn all_pairs(snapshot: &Snapshot, fabric: &Fabric, devices: &Devices)
 }
 
 /// The hosts' first ports, with their GIDs under the default prefix.
+///
+/// Only port 1: hosts of the demo have no other.
 fn hosts(fabric: &Fabric) -> Vec<(PortRef, Gid)> {
     let nodes = (0..fabric.nodes().len()).map(NodeIx::nth);
     let hosts = nodes.filter(|ix| fabric.node(*ix).kind == NodeType::Ca);
@@ -72,8 +84,11 @@ fn hosts(fabric: &Fabric) -> Vec<(PortRef, Gid)> {
 }
 
 /// The PathRecord that a program at the source gets, by the LID that its port holds.
+///
+/// None where it answers with silence or a status, or with no record.
 fn path(snapshot: &Snapshot, lid: u16, source: Gid, destination: Gid) -> Option<PathRecord> {
     let mut slot = request::path_by_gids(lid, source, destination);
+    // Asked as a program of that host would ask, through what answers in operation.
     let Answered::Answered(_) = answer(snapshot, &mut slot) else {
         return None;
     };
@@ -84,20 +99,27 @@ fn path(snapshot: &Snapshot, lid: u16, source: Gid, destination: Gid) -> Option<
 /// A link in one direction, by the port that sends, and a lane of it.
 type Lane = (PortRef, u8);
 
+/// What is known while pairs are followed.
 struct Walker<'a> {
-    fabric: &'a Fabric,
+    cabled: Cabled<'a>,
     devices: &'a Devices,
     /// Who holds the first of the two may wait for the second.
+    ///
+    /// Each pair of lanes once, however many packets take it.
     waits: HashSet<(Lane, Lane)>,
+    /// Counts so far; `credit_loop` is filled in at the end.
     walked: Walked,
 }
 
 impl Walker<'_> {
     /// Follows one packet. `None`: it does not arrive.
+    ///
+    /// That is: no table for a lane, the drop lane, a port without a cable, a LID that is not known, or too many links.
     fn arrives(&mut self, path: &PathRecord) -> Option<()> {
         let (sl, lid) = (path.qos_class_sl.sl().get(), path.dlid.get());
         let mut at = self.devices.owner(path.slid.get())?;
         let mut held: Option<Lane> = None;
+        // A CA keeps one table under its own port twice, so this finds it.
         let (mut input, mut output) = (at.port, at.port);
         for _ in 0..MOST_LINKS {
             let vl = self.devices.vl(at.node, input, output, sl)?;
@@ -111,7 +133,7 @@ impl Walker<'_> {
             if let Some(held) = held.replace(lane) {
                 self.waits.insert((held, lane));
             }
-            at = self.fabric.port(lane.0).peer?;
+            at = self.cabled.peer(lane.0)?;
             if self.devices.owner(lid)? == at {
                 return Some(());
             }
@@ -123,9 +145,12 @@ impl Walker<'_> {
 }
 
 /// Whether a circle is left when lanes that wait for nothing are taken away, one after the other.
+///
+/// Kahn's order backwards: lanes are removed once all that they wait for is removed.
 fn has_circle(waits: &HashSet<(Lane, Lane)>) -> bool {
     let mut out: HashMap<Lane, usize> = HashMap::new();
     let mut into: HashMap<Lane, Vec<Lane>> = HashMap::new();
+    // Waits of a lane as a number, waiters of a lane as a list.
     for (held, wanted) in waits {
         *out.entry(*held).or_default() += 1;
         into.entry(*wanted).or_default().push(*held);
@@ -149,4 +174,6 @@ fn has_circle(waits: &HashSet<(Lane, Lane)>) -> bool {
 }
 
 /// More than any path has: a packet that gets this far goes in circles.
+///
+/// A shortest path of the largest radix, 14, has 23: seven links along each axis and one at each host.
 const MOST_LINKS: usize = 64;

@@ -22,6 +22,8 @@ use super::Seen;
 use crate::wrong::Wrong;
 
 /// By its first bytes.
+///
+/// The four bytes of a pcap file in either order, or a section's block; anything shorter is none.
 pub(super) fn is_capture(bytes: &[u8]) -> bool {
     bytes
         .first_chunk()
@@ -29,6 +31,8 @@ pub(super) fn is_capture(bytes: &[u8]) -> bool {
 }
 
 /// Flows, by hosts, source port and destination QP. Errors: what is wrong with the file, and where.
+///
+/// Shape: each flow once, sorted by source, destination, port and QP, so that output does not depend on the order of packets.
 pub(super) fn read(bytes: &[u8]) -> Result<Vec<Seen>, Wrong> {
     let mut flows = Flows::default();
     match bytes.first_chunk() {
@@ -42,10 +46,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<Seen>, Wrong> {
     Ok(flows.seen())
 }
 
+/// Errors: a link type that is not known here; an end within the header or a packet.
+///
+/// The length on the wire plays no part: a packet cut by the snap length still has its headers.
 fn read_pcap(file: File<'_>, flows: &mut Flows) -> Result<(), Wrong> {
     let link = file
         .word(20)
         .ok_or("cut off within the header of 24 bytes")?;
+    // The upper half says whether a frame check sequence follows each frame.
     let link = Link::of(link & 0xffff)?;
     let mut at = 24;
     while at < file.bytes.len() {
@@ -58,6 +66,8 @@ fn read_pcap(file: File<'_>, flows: &mut Flows) -> Result<(), Wrong> {
 }
 
 /// Packets by hosts, source port and destination QP.
+///
+/// The key is what a switch hashes, and the QP, which tells flows of the same port apart.
 #[derive(Debug, Default)]
 struct Flows(BTreeMap<(Address, Address, u16, Option<u32>), u64>);
 
@@ -69,6 +79,7 @@ impl Flows {
         }
     }
 
+    /// In the order of the keys.
     fn seen(self) -> Vec<Seen> {
         let seen = |((source, destination, port, qpn), packets)| Seen {
             hosts: Some((source, destination)),
@@ -83,21 +94,27 @@ impl Flows {
 /// The bytes of a file, or of a section of it, whose numbers are written in one order.
 #[derive(Debug, Clone, Copy)]
 struct File<'a> {
+    /// From its first byte: places are told to people as they are in the file.
     bytes: &'a [u8],
+    /// Told by the first bytes; a pcapng file may change it in every section.
     order: Order,
 }
 
 impl<'a> File<'a> {
+    /// None where fewer than four bytes are left.
     fn word(&self, at: usize) -> Option<u32> {
         let bytes = self.bytes.get(at..)?.first_chunk()?;
         Some(self.order.word(*bytes))
     }
 
     /// A word that says how many bytes follow somewhere.
+    ///
+    /// None too where it is more than this machine can address, which no file holds.
     fn length(&self, at: usize) -> Option<usize> {
         usize::try_from(self.word(at)?).ok()
     }
 
+    /// None where it reaches behind the end; a length out of the file may be anything.
     fn part(&self, from: usize, length: usize) -> Option<&'a [u8]> {
         self.bytes.get(from..from.checked_add(length)?)
     }
@@ -106,11 +123,14 @@ impl<'a> File<'a> {
 /// How the file's own numbers are written.
 #[derive(Debug, Clone, Copy)]
 enum Order {
+    /// As network bytes are.
     Big,
+    /// Of most captures: the machine that wrote it was an x86 or an Arm.
     Little,
 }
 
 impl Order {
+    /// A number of the file. Packets themselves are always in network order.
     const fn word(self, bytes: [u8; 4]) -> u32 {
         match self {
             Self::Big => u32::from_be_bytes(bytes),
@@ -119,6 +139,7 @@ impl Order {
     }
 }
 
+/// By the magic of a pcap file. None where it is none of the four.
 fn order(magic: [u8; 4]) -> Option<Order> {
     // Times in micro- or nanoseconds.
     match u32::from_be_bytes(magic) {
@@ -129,17 +150,24 @@ fn order(magic: [u8; 4]) -> Option<Order> {
 }
 
 /// What stands before the IP header.
+///
+/// By the numbers of tcpdump's registry of link types.
 #[derive(Debug, Clone, Copy)]
 enum Link {
     /// 14 bytes, and VLAN tags.
     Ethernet,
     /// None.
+    ///
+    /// The IP header comes first; which version is in its first four bits.
     Raw,
     /// Linux's "any" device: this many bytes.
     Cooked(usize),
 }
 
 impl Link {
+    /// Errors: one where it is not known here how long the header is.
+    ///
+    /// 12 and 101 are raw IP, 228 and 229 IPv4 and IPv6 alone; 276 is the second version of Linux cooked.
     fn of(number: u32) -> Result<Self, Wrong> {
         match number {
             1 => Ok(Self::Ethernet),
@@ -152,12 +180,15 @@ impl Link {
         }
     }
 
+    /// The IP header and what is behind it. None where the frame carries something else, or ends before.
     fn ip(self, packet: &[u8]) -> Option<&[u8]> {
         match self {
             Self::Raw => Some(packet),
             Self::Cooked(bytes) => packet.get(bytes..),
             Self::Ethernet => {
+                // The type stands behind two addresses of six bytes, and behind every tag once more.
                 let mut at = 12;
+                // Tags of customers (802.1Q) and of providers (802.1ad), any number of them.
                 while matches!(half(packet, at)?, 0x8100 | 0x88a8) {
                     at += 4;
                 }
@@ -168,10 +199,14 @@ impl Link {
 }
 
 /// Hosts, source port, destination QP; none where it is another protocol or a later fragment.
+///
+/// An IPv6 packet with extension headers counts as another protocol: RoCE v2 is sent without.
 fn roce(ip: &[u8]) -> Option<(Address, Address, u16, Option<u32>)> {
     let (source, destination, udp) = match ip.first()? >> 4 {
         4 => {
+            // Only the first fragment has the ports; the others would be read as garbage.
             let is_first = half(ip, 6)? & 0x1fff == 0;
+            // The length of the header is in words of four bytes, with options 5 to 15.
             let header = usize::from(ip.first()? & 0xf) * 4;
             let udp = (*ip.get(9)? == UDP && is_first).then(|| ip.get(header..))??;
             let address = |at: usize| ip.get(at..)?.first_chunk().copied().map(Address::V4);
@@ -184,6 +219,7 @@ fn roce(ip: &[u8]) -> Option<(Address, Address, u16, Option<u32>)> {
         }
         _ => return None,
     };
+    // By the destination alone: the source port is what is looked for here, and any is right.
     let is_roce = half(udp, 2)? == UDP_DESTINATION_PORT;
     // The base transport header follows: its destination QP is bytes 5 to 7.
     let qpn = udp
@@ -193,6 +229,7 @@ fn roce(ip: &[u8]) -> Option<(Address, Address, u16, Option<u32>)> {
     is_roce.then_some((source, destination, half(udp, 0)?, qpn))
 }
 
+/// Two bytes in network order. None where they are not there.
 fn half(bytes: &[u8], at: usize) -> Option<u16> {
     bytes
         .get(at..)?
@@ -200,6 +237,7 @@ fn half(bytes: &[u8], at: usize) -> Option<u16> {
         .map(|it| u16::from_be_bytes(*it))
 }
 
+/// The protocol's number (IANA).
 const UDP: u8 = 17;
 
 #[cfg(test)]

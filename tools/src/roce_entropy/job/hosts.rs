@@ -19,14 +19,19 @@ use super::read_text;
 use crate::failure::{Failure, Outcome};
 
 /// A host.
+///
+/// What one line of the file says, or one number of `--hosts`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::roce_entropy) struct Host {
+    /// As given; never empty, and once in a job.
     pub(in crate::roce_entropy) name: String,
+    /// Of the family it was given in: a mixed job hashes both.
     pub(in crate::roce_entropy) address: Address,
 }
 
 /// `h0`, `h1` and so on. Errors: not 2 to 65,536.
 pub(super) fn numbered(count: u32) -> Outcome<Vec<Host>> {
+    // One host has nobody to talk to, so no flow would come of it.
     if !(2..=65_536).contains(&count) {
         return Err(Failure::usage(format!(
             "--hosts {count}: expected 2 to 65536"
@@ -40,6 +45,8 @@ pub(super) fn numbered(count: u32) -> Outcome<Vec<Host>> {
 }
 
 /// Errors: the file cannot be read, a line is none of a host, a name comes twice, fewer than two.
+///
+/// Whatever is behind `#` is for people. Shape: in the order of lines.
 pub(super) fn read(path: &Path) -> Outcome<Vec<Host>> {
     let text = read_text(path).map_err(|failure| {
         let text = failure.text();
@@ -53,6 +60,7 @@ fn parse(path: &Path, text: &str) -> Outcome<Vec<Host>> {
     let mut hosts = Vec::new();
     let mut lines = BTreeMap::new();
     for (nth, line) in text.lines().enumerate() {
+        // Before the words are told apart, so that a comment may stand right behind a name.
         let line = line.split('#').next().unwrap_or_default();
         let wrong = |word: &str, what: String| {
             // The word is a part of the line, so that its place is a difference of addresses.
@@ -101,6 +109,7 @@ fn parse(path: &Path, text: &str) -> Outcome<Vec<Host>> {
     }
 }
 
+/// Into what is hashed: the bytes as they lie in the header.
 const fn octets(address: IpAddr) -> Address {
     match address {
         IpAddr::V4(address) => Address::V4(address.octets()),

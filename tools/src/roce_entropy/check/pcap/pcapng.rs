@@ -14,27 +14,40 @@ use super::{File, Flows, Link, Order};
 use crate::wrong::Wrong;
 
 /// A section's block: the same in both byte orders, so that it can be told before the order is known.
+///
+/// Read backwards it is the same bytes.
 pub(super) const MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+/// [`MAGIC`] as a word, in any order.
 const SECTION: u32 = 0x0a0d_0d0a;
+/// Says what packets behind it begin with.
 const INTERFACE: u32 = 1;
+/// Holds neither a time nor an interface, which is then the first.
 const SIMPLE_PACKET: u32 = 3;
+/// The usual one, "enhanced": what tcpdump and Wireshark write.
 const PACKET: u32 = 6;
 
 /// An interface that packets came by.
+///
+/// Numbered in the order of blocks within a section, from 0.
 #[derive(Debug)]
 struct Interface {
     /// One of another kind is an error only once a packet comes by it: captures list interfaces that nothing came by.
     link: Result<Link, Wrong>,
     /// Bytes of a packet that are kept; 0 for all.
+    ///
+    /// Simple packets do not say it themselves, so it has to be kept.
     kept: usize,
 }
 
 /// Counts the packets of a file. Errors: what is wrong with it, and where.
+///
+/// What was counted before an error stays in `flows`, and is thrown away with it.
 pub(super) fn read(bytes: &[u8], flows: &mut Flows) -> Result<(), Wrong> {
     let mut file = File {
         bytes,
         order: Order::Little,
     };
+    // The order is not known before the first section's block, which is the same bytes in both.
     let mut interfaces = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
@@ -42,6 +55,7 @@ pub(super) fn read(bytes: &[u8], flows: &mut Flows) -> Result<(), Wrong> {
         let kind = file.word(at).ok_or_else(cut)?;
         if kind == SECTION {
             file.order = order(bytes, at).ok_or_else(cut)?;
+            // Numbers begin anew, even where the byte order stays.
             interfaces.clear();
         }
         let length = file.length(at + 4).ok_or_else(cut)?;
@@ -60,6 +74,7 @@ pub(super) fn read(bytes: &[u8], flows: &mut Flows) -> Result<(), Wrong> {
             INTERFACE => interfaces.push(interface(body).ok_or_else(cut)?),
             PACKET => packet(body, &interfaces, flows).ok_or_else(cut)??,
             SIMPLE_PACKET => simple_packet(body, &interfaces, flows).ok_or_else(cut)??,
+            // Names, statistics, comments, keys: nothing that is counted.
             _ => {}
         }
         at += length;
@@ -68,6 +83,8 @@ pub(super) fn read(bytes: &[u8], flows: &mut Flows) -> Result<(), Wrong> {
 }
 
 /// The byte order that a section's block names.
+///
+/// Before any length of the block can be read, so it is looked up by place. None where it is neither.
 fn order(bytes: &[u8], at: usize) -> Option<Order> {
     match bytes.get(at + 8..)?.first_chunk()? {
         [0x1a, 0x2b, 0x3c, 0x4d] => Some(Order::Big),
@@ -77,6 +94,8 @@ fn order(bytes: &[u8], at: usize) -> Option<Order> {
 }
 
 /// None where the body is too short.
+///
+/// Options behind the snap length (names, speeds, filters) are not read.
 fn interface(body: File<'_>) -> Option<Interface> {
     // The link type is the half that comes first.
     let first: [u8; 2] = *body.bytes.first_chunk()?;
@@ -91,6 +110,8 @@ fn interface(body: File<'_>) -> Option<Interface> {
 }
 
 /// None where the body is too short, or names an interface that there is not. Errors: its link type.
+///
+/// Times are not read: flows are counted, whenever they were.
 fn packet(
     body: File<'_>,
     interfaces: &[Interface],
@@ -102,6 +123,8 @@ fn packet(
 }
 
 /// As [`packet`].
+///
+/// Padding to four bytes lies behind the packet; the snap length says where the packet ends.
 fn simple_packet(
     body: File<'_>,
     interfaces: &[Interface],
@@ -117,7 +140,9 @@ fn simple_packet(
 }
 
 impl Interface {
+    /// Errors: the interface's link type is not known here.
     fn count(&self, packet: &[u8], flows: &mut Flows) -> Result<(), Wrong> {
+        // Cloned for each packet: an error ends the run, so at most one is told.
         flows.add(self.link.clone()?, packet);
         Ok(())
     }
