@@ -137,6 +137,14 @@ impl Discovery {
         };
         let is_same = is_same(&known.record, &answer.node.record);
         let Some(from) = from else {
+            let end = PortRef {
+                port: known.end_port(at.port),
+                ..at
+            };
+            // Another one is at the end of that way.
+            if self.subnet.route(end) != Some(&answer.route) {
+                self.doubt();
+            }
             return self.told_anew(node, &answer.node.record);
         };
         if !is_same {

@@ -76,8 +76,8 @@ impl Subnet {
                     port: node.end_port(far.port),
                     ..far
                 };
-                // A switch has one end port, a CA one for each link.
-                if is_first || !node.is_switch() {
+                // A switch has one end port, a CA one for each link. The SM's own is not asked by way of its switch.
+                if is_first || (!node.is_switch() && end != sm) {
                     ways.push((end, route.clone()));
                 }
                 match (is_first && node.is_switch(), node.is_mute) {

@@ -75,6 +75,8 @@ pub(super) struct Again {
     others: BTreeSet<NodeIx>,
     /// Asked by another way.
     tried: BTreeSet<NodeIx>,
+    /// Due, and another way leads there than when the sweep began: who is at its end is asked first.
+    rerouted: BTreeSet<NodeIx>,
     /// Something is not as it was.
     has_changed: bool,
     /// A device says of itself what it cannot have become: the subnet has to be found anew.
@@ -108,6 +110,7 @@ impl Discovery {
             touched: BTreeSet::new(),
             others: BTreeSet::new(),
             tried: BTreeSet::new(),
+            rerouted: BTreeSet::new(),
             has_changed: false,
             is_in_doubt: false,
             wrong_before: subnet.found_wrong().clone(),

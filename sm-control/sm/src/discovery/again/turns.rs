@@ -4,6 +4,7 @@
 //!  due ──> ready ──┬─ a switch on the way to it is due or being asked ──> behind that one ──(it is done)──> ready
 //!                  ├─ no way leads there now ──> cut off ──(links came or went)──> ready
 //!                  ├─ it told of a change, and the near end of its last hop was not read ──> behind that end
+//!                  ├─ another way leads there than before ──> NodeInfo by that way, then SwitchInfo
 //!                  └─ else ──> SwitchInfo
 //! ```
 //!
@@ -13,7 +14,7 @@
 //!  B is ready: its last hop begins at port 3 of A, which is asked first             Get(PortInfo 3) of A
 //!  A tells that port 3 is Down: the link is parted, A and B are due                  ways are found anew: B is behind C
 //!  A is ready: nobody is before it that is due                                        Get(SwitchInfo) of A, then its ports
-//!  B is ready: C, before it, is as it was                                              Get(SwitchInfo) of B by way of C, then its ports
+//!  B is ready: C, before it, is as it was                                              Get(NodeInfo) by way of C, Get(SwitchInfo), then its ports
 //! ```
 //!
 //! Asked by the old way B would have cost four time-outs of 200 ms, and then have been taken for mute.
@@ -35,7 +36,8 @@ use sa_fabric::{NodeIx, PortRef};
 use sa_wire::records::PortInfoRecord;
 
 use super::super::{Discovery, Question};
-use crate::model::Node;
+use super::Again;
+use crate::model::{Node, Subnet};
 
 impl Discovery {
     /// SwitchInfo of a switch, and then PortInfo of its ports, with `of_ports` in any case.
@@ -81,7 +83,7 @@ impl Discovery {
         loop {
             let Some(again) = &mut self.again else { return };
             if core::mem::take(&mut again.has_other_links) {
-                again.ways = self.subnet.find_ways();
+                again.find_ways(&mut self.subnet);
                 let behind = core::mem::take(&mut again.behind);
                 again.ready.extend(behind.into_values().flatten());
                 again
@@ -130,6 +132,12 @@ impl Discovery {
             return;
         }
         again.due.remove(&node);
+        let is_rerouted = again.rerouted.remove(&node);
+        let way = self.subnet.route(PortRef { node, port: 0 });
+        if let Some(route) = way.filter(|_| is_rerouted).cloned() {
+            // Only this SM thinks that this way leads there. NodeInfo, which no M_Key hides, says so before anything is written.
+            self.ask(Question::Node { from: None, route });
+        }
         self.ask(Question::Switch { node });
     }
 
@@ -157,5 +165,18 @@ impl Discovery {
             let behind = again.behind.remove(&at.node).unwrap_or_default();
             again.ready.extend(behind);
         }
+    }
+}
+
+impl Again {
+    /// The shortest ways over the links of now; those that are due and have another one than before are noted.
+    fn find_ways(&mut self, subnet: &mut Subnet) {
+        let way = |subnet: &Subnet, node| subnet.route(PortRef { node, port: 0 }).cloned();
+        let before: Vec<_> = self.due.iter().map(|at| (*at, way(subnet, *at))).collect();
+        self.ways = subnet.find_ways();
+        let others = before
+            .into_iter()
+            .filter(|(at, old)| way(subnet, *at) != *old);
+        self.rerouted.extend(others.map(|(at, _)| at));
     }
 }
