@@ -1,4 +1,14 @@
 //! Load on a live SA through a client port.
+//!
+//! One thread sends requests, takes answers and judges them:
+//!
+//! ```text
+//! requests ──> submit ──> under way ──┬──> answered, judged ──> statuses, wrong, latency
+//!  in turn      (pace)    by the low  ├──> too late ─────────> timeouts, latency
+//!                         half of TID └──> nobody waits ─────> late
+//! ```
+//!
+//! Requests are not sent again: an answer would then say nothing about how long the first one took.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -149,14 +159,18 @@ impl LiveReport {
 ///
 /// One thread sends, takes and judges: no lock, no channel, and nothing to be scheduled between them.
 struct Load<'a> {
+    /// What carries requests; the load does not know which transport it is.
     port: &'a mut dyn ClientPort,
+    /// Sent in turn, with a transaction id of their own each time.
     requests: &'a [[u8; MAD_SIZE]],
     options: &'a LiveOptions,
+    /// When the clock began; due times count from there.
     start: Instant,
     /// By the low half of the transaction id.
     under_way: HashMap<u32, UnderWay>,
     /// Transactions in the order in which they time out; those answered are skipped.
     by_time: VecDeque<(Instant, u32)>,
+    /// Taken over and over, so that no answer costs memory.
     reply: Reply,
     report: LiveReport,
 }
@@ -171,6 +185,7 @@ struct UnderWay {
 }
 
 impl Load<'_> {
+    /// Until the time is over and nothing is out. Errors: the transport's.
     fn run(mut self, judge: &mut Judge<'_>) -> Result<LiveReport, LiveError> {
         loop {
             let is_over = self.start.elapsed() >= self.options.duration;
@@ -188,6 +203,7 @@ impl Load<'_> {
         }
     }
 
+    /// Counts what an open loop still owed.
     fn finish(mut self) -> LiveReport {
         if let Pace::Open { rate } = self.options.pace {
             let (due, end) = (self.due(true), self.start.elapsed());
@@ -199,6 +215,8 @@ impl Load<'_> {
     }
 
     /// Requests that should have been sent by now.
+    ///
+    /// Since the start, those that were sent included.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -226,6 +244,7 @@ impl Load<'_> {
         is_over && (self.report.sent >= self.due(true) || is_late)
     }
 
+    /// A burst at most. Returns how many went out.
     fn send(&mut self, is_over: bool) -> Result<usize, LiveError> {
         if self.all_sent(is_over) {
             return Ok(0);
@@ -235,6 +254,7 @@ impl Load<'_> {
         // `MOST` bounds memory where an SA does not answer at all: an open loop would go on sending.
         while self.report.sent < due && count < BURST && self.under_way.len() < MOST {
             if !self.send_one()? {
+                // The transport is full, and taking answers is what makes room.
                 break;
             }
             count += 1;
@@ -242,7 +262,9 @@ impl Load<'_> {
         Ok(count)
     }
 
+    /// False: the transport has no room. Errors: the transport's.
     fn send_one(&mut self) -> Result<bool, LiveError> {
+        // The number of a request decides both which one it is and its transaction id.
         let sent = self.report.sent;
         let index = usize::try_from(sent % self.requests.len() as u64).unwrap_or(0);
         let transaction = transaction(sent);
@@ -280,6 +302,7 @@ impl Load<'_> {
         Ok(true)
     }
 
+    /// A burst at most. Returns how many came.
     fn take(&mut self, judge: &mut Judge<'_>) -> Result<usize, LiveError> {
         let mut count = 0;
         while count < BURST && self.port.take(&mut self.reply)? {
@@ -297,6 +320,7 @@ impl Load<'_> {
         Ok(count)
     }
 
+    /// Measured before it is judged: judging is the measurement's own time.
     fn answered(&mut self, request: UnderWay, judge: &mut Judge<'_>) {
         self.measure(request);
         self.report.answered += 1;
@@ -324,6 +348,7 @@ impl Load<'_> {
         }
     }
 
+    /// Gives up what has waited too long.
     fn expire(&mut self) {
         // The transport that resends says by itself that it gave up; later than that it forgot.
         let more = if self.port.resends() {

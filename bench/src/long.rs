@@ -36,6 +36,8 @@ use crate::pool::Pool;
 use crate::threads::LineError;
 
 /// How fast to ask.
+///
+/// Both are bounded by [`MOST_IN_FLIGHT`].
 #[derive(Debug, Clone, Copy)]
 pub enum Pace {
     /// As many in flight as this, at most [`MOST_IN_FLIGHT`].
@@ -78,6 +80,8 @@ pub const MOST_IN_FLIGHT: usize = 32;
 
 impl Line {
     /// Asks for `duration`. `snapshot` is what was published. Errors: [`LineError`].
+    ///
+    /// Three threads, each on its core where there are three: the worker, the slow lane, and the client that asks.
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     pub fn long(
         &mut self,
@@ -121,6 +125,8 @@ impl Line {
 }
 
 /// The slow lane. Returns the CPU time of its answers.
+///
+/// Time of looks that found nothing does not count, as with the worker.
 fn serve(
     snapshot: &Snapshot,
     punts: &PuntReceiver,
@@ -145,6 +151,8 @@ fn serve(
 }
 
 /// 0 for a slot without one, which no MAD is.
+///
+/// Bytes 8 to 15 of the MAD.
 fn transaction(slot: &Slot) -> u64 {
     let id = slot.mad.get(8..16).and_then(<[u8]>::first_chunk);
     id.map_or(0, |bytes| u64::from_be_bytes(*bytes))
@@ -154,18 +162,26 @@ fn transaction(slot: &Slot) -> u64 {
 ///
 /// Counts by transaction id: those below `sent` are out or settled.
 struct Asker<'a> {
+    /// The client's end of the ring.
     client: &'a mut RingClient,
+    /// What is asked, and what is right.
     pool: &'a Pool,
     pace: Pace,
+    /// Whole replies of the slow lane, by transaction id.
     replies: Receiver<(u64, Option<Vec<u8>>)>,
+    /// Set anew when the loop begins.
     start: Instant,
+    /// Also the next transaction id.
     sent: u64,
+    /// By either way, right or wrong.
     settled: u64,
+    /// Requests below this number are not measured.
     warm_up: u64,
     report: LongReport,
 }
 
 impl<'a> Asker<'a> {
+    /// None: no memory for a histogram.
     fn new(
         client: &'a mut RingClient,
         pool: &'a Pool,
@@ -194,6 +210,8 @@ impl<'a> Asker<'a> {
     }
 
     /// Ends when all is settled, or when the time is over and the patience after it.
+    ///
+    /// At a rate it may take four times as long as planned before it is given up.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -252,6 +270,7 @@ impl<'a> Asker<'a> {
     /// Looks at both ways. The slots are released before anything is settled, so that the worker
     /// can go on.
     fn receive(&mut self) {
+        // On the stack: nothing is allocated while the worker waits for its slots.
         let mut settled: [Option<(u64, bool)>; MOST_IN_FLIGHT] = [None; MOST_IN_FLIGHT];
         let slots = self.client.replies();
         let slots = slots
@@ -284,6 +303,8 @@ impl<'a> Asker<'a> {
     }
 
     /// An id that was never sent counts as wrong: something made it up.
+    ///
+    /// At a rate latency counts from the due time, warm-up left out; a window has no due times.
     fn settle(&mut self, id: u64, is_right: bool) {
         self.settled += 1;
         self.report.queries += 1;

@@ -38,6 +38,7 @@ impl<'a> Show<'a> {
     }
 
     /// What is measured, and on what.
+    /// Errors: standard output, as of all that prints here.
     pub(crate) fn head(&self) -> Outcome {
         let machine = Machine::here();
         let [x, y, z] = self.options.size;
@@ -109,6 +110,7 @@ impl<'a> Show<'a> {
     }
 
     /// All figures.
+    /// A document for each cell, or a table for each. Errors: standard output.
     pub(crate) fn cells(&self, cells: &[Cell]) -> Outcome {
         if self.options.json {
             return cells.iter().try_for_each(|cell| print(&Load::new(cell)));
@@ -120,6 +122,8 @@ impl<'a> Show<'a> {
     }
 
     /// Whether it was as it should be.
+    ///
+    /// The goals: OpenSM's rate at least, and half of its CPU time at most. Nothing is refused here.
     pub(crate) fn verdict(&self, measured: &Measured, counters: &str) -> Outcome {
         // Over medians of cells: the worst cell is what the goal is about.
         let cells = &measured.cells;
@@ -152,6 +156,7 @@ impl<'a> Show<'a> {
             let sides = Who::BOTH.map(|who| Whole {
                 who: who.key(),
                 answered: answers(who),
+                // A wrong answer ends the run before, so that none gets here.
                 wrong: 0,
                 headers_differ: headers(who),
                 idle_share: measured.idle[who.index()],
@@ -194,6 +199,8 @@ impl<'a> Show<'a> {
 }
 
 /// One kind of load: a row for each side, and one for the ratio.
+///
+/// Shape: a heading and three rows, then a row for each side that lost requests, and a blank one.
 fn table(cell: &Cell) -> String {
     let mut text = format!(
         "{:<28}{:>24}{:>22}{:>22}{:>24}{:>20}{:>20}\n",
@@ -243,6 +250,7 @@ fn table(cell: &Cell) -> String {
     text + "\n"
 }
 
+/// The workload and how it was asked: requests under way, or a second.
 fn heading(cell: &Cell) -> String {
     match cell.pace {
         Pace::Closed { window } => format!("{}, {window} under way", cell.workload),
@@ -264,6 +272,8 @@ fn spread(spread: Spread, digits: usize) -> String {
 }
 
 /// JSON has no infinity.
+///
+/// A figure that is not there is `null` then.
 fn finite(figure: f64) -> Option<f64> {
     figure.is_finite().then_some(figure)
 }

@@ -25,13 +25,17 @@ use crate::process::{Process, Programs, signal};
 /// Also the order in arrays of two: OpenSM first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Who {
+    /// The Subnet Manager and SA that is compared with.
     OpenSm,
+    /// The SA over an OpenSM of its own; with `--up` the Subnet Manager itself.
     Sapphired,
 }
 
 impl Who {
+    /// In the order of arrays.
     pub(crate) const BOTH: [Self; 2] = [Self::OpenSm, Self::Sapphired];
 
+    /// For people.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::OpenSm => "OpenSM",
@@ -62,6 +66,7 @@ impl Who {
 ///
 /// Its order of fields is its order of ending, as of [`Side`].
 pub(crate) struct Pair {
+    /// By [`Who::index`].
     sides: [Side; 2],
 }
 
@@ -127,15 +132,21 @@ impl Pair {
 pub(crate) struct Side {
     // In order of dropping: the client before what it asks, files last.
     client: Client,
+    /// None on OpenSM's side.
     sapphired: Option<Process>,
+    /// The SA too, where there is no sapphired.
     opensm: Process,
+    /// What both run over.
     ibsim: Process,
+    /// The inputs that both read.
     pub(crate) files: Files,
+    /// Removed at the end; files lie in it.
     _scratch: TempDir,
 }
 
 /// What one load on a side gave.
 pub(crate) struct Taken {
+    /// What the client saw.
     pub(crate) report: LiveReport,
     /// Of the SA's process.
     pub(crate) sa: Cpu,
@@ -146,6 +157,7 @@ pub(crate) struct Taken {
 }
 
 impl Side {
+    /// Errors: a program does not start, or is not ready in time.
     fn start(
         who: Who,
         options: &Options,
@@ -206,6 +218,7 @@ impl Side {
         self.signal("CONT")
     }
 
+    /// Nothing where there is no sapphired.
     fn signal(&self, name: &str) -> Outcome {
         match &self.sapphired {
             Some(sapphired) => signal(name, &[sapphired.id()]),
@@ -214,11 +227,15 @@ impl Side {
     }
 
     /// The process that answers.
+    ///
+    /// Its CPU time is what counts.
     fn sa(&self) -> u32 {
         self.sapphired.as_ref().unwrap_or(&self.opensm).id()
     }
 
     /// Asks for as long as the options say, and takes the CPU time meanwhile.
+    ///
+    /// Errors: the transport's; a measured process has ended.
     pub(crate) fn load(
         &mut self,
         requests: &[[u8; MAD_SIZE]],
@@ -230,6 +247,7 @@ impl Side {
         let ids = [self.sa(), self.ibsim.id(), std::process::id()];
         // Late replies of the load before would count as late in this one.
         self.client.drain()?;
+        // Once before and once after: reading /proc for each request would take the client's time.
         let before = times(ids)?;
         let report = self.client.load(requests, pace, duration, judge)?;
         let after = times(ids)?;
@@ -243,6 +261,7 @@ impl Side {
         })
     }
 
+    /// The rest of the last line with counters; empty on OpenSM's side. Errors: none comes in time.
     fn counters(&mut self, interrupted: &AtomicBool) -> Outcome<String> {
         let Some(sapphired) = &mut self.sapphired else {
             return Ok(String::new());
@@ -262,6 +281,8 @@ impl Side {
     }
 
     /// CPU time of the SA while nobody asks. Units: share of a core.
+    ///
+    /// Takes half a second. Errors: the process has ended.
     pub(crate) fn idle(&self) -> Outcome<f64> {
         let ids = [self.sa(), self.ibsim.id(), std::process::id()];
         let start = Instant::now();
@@ -286,6 +307,7 @@ impl Side {
 fn settle(opensm: &mut Process, interrupted: &AtomicBool) -> Outcome {
     let mut last: Option<(Instant, Cpu)> = None;
     opensm.wait_for("OpenSM to be idle", SETTLING, interrupted, |it| {
+        // The first look has nothing to compare with.
         let (Some(now), Some((since, before))) = (Cpu::of(it.id()), last) else {
             last = Cpu::of(it.id()).map(|cpu| (Instant::now(), cpu));
             return false;

@@ -43,6 +43,8 @@ pub(super) fn title(scene: &Scene) -> String {
 }
 
 /// The whole is only named where something is missing from it.
+///
+/// `lost` is part of `all`: `18 of 20 switches`.
 fn of(all: usize, lost: usize, what: &str) -> String {
     match lost {
         0 => counted(all, what),
@@ -52,6 +54,8 @@ fn of(all: usize, lost: usize, what: &str) -> String {
 
 /// Everything else, a line each.
 /// The worst comes first: a refusal, then what is missing, then what was asked for.
+///
+/// Shape: whole sentences, each with its full stop, without line breaks.
 pub(super) fn lines(scene: &Scene) -> Vec<String> {
     let mut lines = Vec::new();
     if scene.is_refused {
@@ -72,6 +76,8 @@ pub(super) fn lines(scene: &Scene) -> Vec<String> {
 /// How it is laid out, and how many switches stand where.
 ///
 /// Without it nobody could tell a fabric without levels from a picture that does not show them.
+///
+/// Levels are counted from the hosts up, as 0, 1 and so on in the table.
 fn form(scene: &Scene) -> String {
     let shape = &scene.shape;
     let on = |level: usize| shape.level.iter().filter(|it| **it == level).count();
@@ -96,6 +102,8 @@ fn form(scene: &Scene) -> String {
 }
 
 /// What signs stand for, where they are no switches.
+///
+/// None where each switch has a sign.
 const fn detail(scene: &Scene) -> Option<&'static str> {
     match (scene.detail, scene.shape.form) {
         (Detail::Switches, _) => None,
@@ -124,6 +132,7 @@ const fn detail(scene: &Scene) -> Option<&'static str> {
 /// A sentence over what may be a long list; none over an empty one.
 /// Ends with how many more there are, so that no reader takes the list for the whole.
 fn list(start: &str, items: &[String]) -> Option<String> {
+    // Cut before it is joined: a damaged fabric may have thousands.
     let shown = &items[..items.len().min(LISTED)];
     let mut text = format!("{start} {}", shown.join("; "));
     if items.len() > LISTED {
@@ -135,6 +144,8 @@ fn list(start: &str, items: &[String]) -> Option<String> {
 /// All hops with their VLs. Signs of several switches are no help: the hops are then told by number.
 ///
 /// A path that there is not is a sentence of its own, with the reason.
+///
+/// Names of switches and VLs are those of the picture, so that a hop can be found in it.
 fn of_path(scene: &Scene, path: &Path) -> String {
     let sl = match (&path.trace.sl, path.trace.problem()) {
         (Ok(sl), _) => sl,
@@ -168,7 +179,10 @@ fn of_path(scene: &Scene, path: &Path) -> String {
 /// The range over cables that there are.
 ///
 /// None where no load was counted, or no cable is left.
+///
+/// From the least to the most loaded bundle, each by its busiest cable.
 fn of_load(scene: &Scene) -> Option<String> {
+    // A bundle that is lost as a whole carries nothing, and would make every least 0.
     let there = scene.bundles.values().filter(|it| it.cables > it.lost);
     let loads: Vec<_> = there.map(super::scene::Bundle::load).collect();
     let (least, most) = (loads.iter().min()?, loads.iter().max()?);
@@ -209,6 +223,8 @@ pub(super) fn text(scene: &Scene) -> String {
 /// Cables of the switches of each level, from the top.
 ///
 /// A cable between levels counts for the lower one; one within a level as inside of its group or to others.
+///
+/// Shape: a row of heads, then a row for each level.
 fn table(scene: &Scene) -> Vec<[String; 6]> {
     let (wires, shape) = (&scene.wires, &scene.shape);
     let heads = [
@@ -226,6 +242,7 @@ fn table(scene: &Scene) -> Vec<[String; 6]> {
         let switches = (0..wires.len()).filter(own).count();
         let (mut up, mut inside, mut outside) = (0, 0, 0);
         for (one, other, cables) in wires.links() {
+            // Each link is looked at once for every level, and counts at exactly one.
             let levels = (shape.level[one], shape.level[other]);
             match levels {
                 (one, other) if one.min(other) == level && one != other => up += cables,

@@ -14,7 +14,9 @@ use crate::failure::{Failure, Outcome};
 
 /// Cables, and how they are routed.
 pub(super) struct Subnet {
+    /// The text of the cables, and the engine that routes them.
     shape: Shape,
+    /// The same, parsed.
     fabric: Fabric,
 }
 
@@ -43,6 +45,8 @@ impl Subnet {
     }
 
     /// No sweep after the first one; the rest is as OpenSM has it.
+    ///
+    /// `no_fallback`: minhop in its place would make the comparison one of other routes.
     fn opensm_conf(&self) -> String {
         // force_log_flush: the program waits for a line of that log.
         let torus = match &self.shape.torus_conf {
@@ -60,6 +64,8 @@ impl Subnet {
     }
 
     /// sapphired as the Subnet Manager: the same engine, and what its OpenSM reads besides.
+    ///
+    /// `sleep_after = 0`: a worker that spins would take CPU time that is not the Subnet Manager's.
     fn config(&self) -> String {
         let torus = match &self.shape.torus_conf {
             Some(_) => "torus_conf = \"torus-2QoS.conf\"\n",
@@ -88,6 +94,8 @@ impl Subnet {
     }
 
     /// The host of the Subnet Manager.
+    ///
+    /// Empty where the shape has none.
     pub(super) fn sm_node(&self) -> &str {
         let host = shapes::first_host(&self.fabric);
         host.map_or("", |at| self.fabric.node(at.node).description.as_str())

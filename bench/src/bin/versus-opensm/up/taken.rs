@@ -18,6 +18,7 @@ use crate::side::Who;
 
 /// What it took.
 pub(super) struct Taken {
+    /// That the Subnet Manager sent, as it says itself.
     pub(super) smps: u64,
     /// From the start of the process to `SUBNET UP`.
     pub(super) up: Duration,
@@ -28,6 +29,8 @@ pub(super) struct Taken {
 }
 
 /// Starts the simulator and the Subnet Manager, and ends both. Errors: something does not come up in time.
+///
+/// A new simulator each time: devices of the run before would hold their tables.
 pub(super) fn bring_up(
     who: Who,
     subnet: &Subnet,
@@ -86,6 +89,7 @@ pub(super) fn bring_up(
 fn opensm(programs: &Programs, directory: &Path, console: u16) -> Command {
     let mut command = Command::new(&programs.opensm);
     command
+        // -F: options, -e: the log is emptied, -f: where the log goes.
         .args(["-F", "opensm.conf", "-e", "-f", OPENSM_LOG])
         .args(["-q", "loopback", "-C", &console.to_string()])
         .env("LD_PRELOAD", &programs.preload)
@@ -110,6 +114,8 @@ fn is_up(log: &Path) -> bool {
 }
 
 /// Errors: it has ended.
+///
+/// Since its start.
 fn cpu(process: &Process) -> Outcome<Cpu> {
     let gone = || Failure::Failed("no CPU time in /proc of a process that runs".to_owned());
     Cpu::of(process.id()).ok_or_else(gone)
@@ -146,6 +152,8 @@ fn told_by_console(port: u16) -> Outcome<u64> {
 }
 
 /// The word `smps=N` of the line that says so.
+///
+/// Errors: the log cannot be read, or has no such word.
 fn told_by_log(log: &Path) -> Outcome<u64> {
     let text = fs::read_to_string(log).map_err(Failure::of(log.display()))?;
     let line = text.lines().find(|line| line.contains("SUBNET UP"));
@@ -156,6 +164,7 @@ fn told_by_log(log: &Path) -> Outcome<u64> {
         .ok_or_else(|| Failure::Failed("sapphired says no number of SMPs".to_owned()))
 }
 
+/// In the directory of the run.
 const OPENSM_LOG: &str = "opensm.log";
 /// For the largest subnets: a torus of 4,096 switches takes OpenSM minutes.
 const LONGEST: Duration = Duration::from_secs(900);

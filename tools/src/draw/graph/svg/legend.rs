@@ -11,9 +11,12 @@ use super::matrix;
 use crate::draw::paper::{Scale, Sign, colours};
 
 /// Each with its words; drawn by `paper`, below the picture.
+/// Every function here gives such a list, empty where its signs do not occur.
 type Lines = Vec<(Sign, String)>;
 
 /// In the order of the picture: damage, form, then what was asked for.
+///
+/// Numbers of hosts and cables are explained only where the picture has room for them.
 pub(super) fn signs(scene: &Scene, layout: &Layout) -> Lines {
     let mut signs = damage(scene);
     let line = |colour, width| Sign::line(colour, width, "none");
@@ -27,6 +30,7 @@ pub(super) fn signs(scene: &Scene, layout: &Layout) -> Lines {
             if layout.middle.is_none() && super::signs::names_fit(scene, layout) {
                 signs.push(entry(Sign::Words("1, 2, .."), "hosts of a switch"));
             }
+            // The same bound as `counts` in `lines`, below which the numbers are left out.
             if scene.between().any(|(_, bundle)| bundle.cables > 1) && layout.pitch >= 40 {
                 signs.push(entry(Sign::Words("\u{d7}2, .."), "parallel cables"));
             }
@@ -38,6 +42,7 @@ pub(super) fn signs(scene: &Scene, layout: &Layout) -> Lines {
             let words = "cables between two boxes; wider for each doubling of their number";
             signs.push(entry(line(colours::PLAIN, "4"), words));
         }
+        // With load the colours of cells mean paths, which are explained below.
         Detail::Matrix if !scene.has_load => {
             signs.extend(steps(&matrix::scale(scene), "12", "cables"));
         }
@@ -61,6 +66,8 @@ pub(super) fn signs(scene: &Scene, layout: &Layout) -> Lines {
 }
 
 /// Switches and cables that are not there, each as the picture shows it at this detail.
+///
+/// Empty for a fabric that is whole. A lost switch has no sign of its own in a matrix.
 fn damage(scene: &Scene) -> Lines {
     let mut signs = Vec::new();
     if !scene.lost_switches.is_empty() && scene.detail == Detail::Switches {
@@ -97,6 +104,8 @@ fn damage(scene: &Scene) -> Lines {
 }
 
 /// Root and branches; in a matrix the branches alone, as dots.
+///
+/// Nothing where no tree was asked for.
 fn tree(scene: &Scene) -> Lines {
     if scene.tree.is_none() {
         return Vec::new();
@@ -117,6 +126,8 @@ fn tree(scene: &Scene) -> Lines {
 }
 
 /// A line for each VL that occurs.
+///
+/// Source and destination only where some path exists; a matrix has no place for their letters.
 fn paths(scene: &Scene) -> Lines {
     let mut signs = Vec::new();
     let is_matrix = scene.detail == Detail::Matrix;
@@ -125,6 +136,7 @@ fn paths(scene: &Scene) -> Lines {
         signs.push((Sign::Letter('D'), "destination of a path".to_owned()));
     }
     let hops = scene.paths.iter().flat_map(|path| &path.hops);
+    // Sorted and each once: the legend is the same whatever the order of the paths.
     let vls: BTreeSet<u8> = hops.map(|hop| hop.vl).collect();
     for vl in vls {
         let (colour, _) = colours::vl(vl);
@@ -141,6 +153,8 @@ fn paths(scene: &Scene) -> Lines {
 /// The steps, all of one width.
 ///
 /// Of a matrix: all cells are as large as each other, so only colours tell them apart.
+///
+/// `what` stands behind each range.
 fn steps(scale: &Scale, width: &'static str, what: &str) -> Lines {
     let steps = scale.steps().into_iter();
     let signs = steps

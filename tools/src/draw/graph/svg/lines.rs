@@ -21,6 +21,8 @@ const TITLED: usize = 300;
 type Look = (&'static str, String);
 
 /// Plain ones below, loaded ones by load, missing ones and counts over all.
+///
+/// SVG has no order but that of the elements: what comes later covers what was before.
 pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     let scale = super::scale(scene);
     let mut plain = Vec::new();
@@ -48,6 +50,7 @@ pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 ///
 /// Shape: a number with one digit behind the point, for `stroke-width`.
 fn thinned(width: &str, scene: &Scene) -> String {
+    // Of bundles that there are, loaded or not: what matters is how many share the paper.
     let part = match scene.bundles.len() {
         0..=100 => 1.0,
         101..=1000 => 0.6,
@@ -60,6 +63,8 @@ fn thinned(width: &str, scene: &Scene) -> String {
 /// Wider with more cables: a step for each doubling.
 ///
 /// Between switches all are as thin as their number asks for: there a line is mostly one cable.
+///
+/// Units: pixels, as text for `stroke-width`.
 fn plain_width(bundle: &Bundle, scene: &Scene) -> String {
     let many = scene.bundles.len();
     if scene.detail == Detail::Switches {
@@ -76,6 +81,8 @@ fn plain_width(bundle: &Bundle, scene: &Scene) -> String {
 }
 
 /// Lines of one step of load, or with no step by their own width.
+///
+/// `look` is given for lines of a step, whose width says their load.
 fn group(
     xml: &mut Xml,
     scene: &Scene,
@@ -83,6 +90,7 @@ fn group(
     lines: &[((usize, usize), &Bundle)],
     look: Option<Look>,
 ) {
+    // Ordered by look, so that the same scene gives the same bytes.
     let mut by_look: BTreeMap<Look, Vec<_>> = BTreeMap::new();
     for line in lines {
         let own = || (colours::PLAIN, plain_width(line.1, scene));
@@ -104,6 +112,8 @@ fn group(
 }
 
 /// Each with its title, or all as one path where there are too many.
+///
+/// A path of many pieces has one title at most, which would be wrong for all but one.
 fn draw(xml: &mut Xml, scene: &Scene, layout: &Layout, lines: &[&((usize, usize), &Bundle)]) {
     let course = |(one, other): (usize, usize)| Course::of(scene, layout, one, other).data();
     if scene.bundles.len() > TITLED {
@@ -123,6 +133,8 @@ fn draw(xml: &mut Xml, scene: &Scene, layout: &Layout, lines: &[&((usize, usize)
 /// `L0 to T1: 2 cables, 12 paths on the busiest: VL 0 8, VL 1 4`
 ///
 /// The same words as in the text beside the picture, so that both can be searched for.
+///
+/// Of blocks the first switch stands for all; VLs that nothing travels on are left out.
 pub(super) fn title(scene: &Scene, (one, other): (usize, usize), bundle: &Bundle) -> String {
     let name = |sign: usize| match scene.detail {
         Detail::Switches => scene.signs[sign].name.clone(),
@@ -153,6 +165,8 @@ pub(super) fn title(scene: &Scene, (one, other): (usize, usize), bundle: &Bundle
 /// Between signs that are there: a switch that is crossed out says enough of its cables.
 ///
 /// Over the others and dashed: a gap would not be seen among hundreds of lines.
+///
+/// Drawn even where other cables of the bundle are left; the title says how many.
 fn missing(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     xml.open(
         "g",
@@ -173,6 +187,8 @@ fn missing(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 /// How many cables a line is, where lines are few and some are more than one.
 ///
 /// Wide lines say it roughly; a number only fits where lines are apart.
+///
+/// Units of the bounds: bundles, and pixels from sign to sign.
 fn counts(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     if scene.bundles.len() > 100 || layout.pitch < 40 {
         return;

@@ -13,10 +13,13 @@ use super::course::Course;
 use crate::draw::paper::{Point, colours};
 
 /// The multicast tree. Arrows lead away from the root.
+///
+/// Nothing where none was asked for. Branches within a sign have no line.
 pub(super) fn tree(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     let Some(tree) = &scene.tree else {
         return;
     };
+    // Thinner in large fabrics: the tree reaches every switch and would cover all else.
     let width = if scene.signs.len() > 200 {
         "1.5"
     } else {
@@ -47,6 +50,8 @@ pub(super) fn tree(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 
 /// All paths, hop by hop in the colour of the VL.
 /// Later ones cover earlier ones where they share a line; the labels show all.
+///
+/// Each hop has a border of the paper's colour below it, and an arrow above it.
 pub(super) fn paths(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     let (width, border, arrow) = if layout.pitch >= 40 {
         ("5", "9", 13.0)
@@ -100,6 +105,8 @@ fn sl(path: &Path) -> u8 {
 }
 
 /// An arrow three quarters along the way: at its end it would lie under the switch and the next hop.
+///
+/// `size` in pixels: from its middle 0.6 of that ahead, 0.5 behind, 0.6 to each side.
 fn head(xml: &mut Xml, course: &Course, size: f64, colour: &str) {
     let ((x, y), (dx, dy)) = course.at(0.75);
     let corner = |along: f64, aside: f64| {
@@ -128,6 +135,7 @@ pub(super) fn labels(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     xml.open("g", &[("text-anchor", &"middle"), ("font-weight", &"bold")]);
     for path in &scene.paths {
         for hop in path.hops.iter().filter(|hop| hop.from != hop.to) {
+            // By pair of signs, whatever the direction: both directions share a line.
             let nth = taken.entry(ordered(hop.from, hop.to)).or_default();
             let ((x, y), _) = Course::of(scene, layout, hop.from, hop.to).at(0.36);
             label(xml, on_paper(x, y).moved((0, *nth * 16)), path, *hop);

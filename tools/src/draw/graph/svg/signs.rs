@@ -17,6 +17,8 @@ use crate::draw::paper::{Point, colours, counted, marks};
 const SIZE: i32 = 11;
 
 /// Blocks have their numbers in them; names of single switches stand beside, where they have room.
+///
+/// Not called for a matrix, whose signs are its rows and columns.
 pub(super) fn all(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     if scene.detail == Detail::Switches {
         switches(xml, scene, layout);
@@ -53,6 +55,8 @@ fn switches(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 /// A switch without hosts.
 ///
 /// Filled with the paper, so that lines end at its rim.
+///
+/// Units: pixels, `dot` is the radius.
 pub(super) fn hollow(xml: &mut Xml, at: Point, dot: i32, title: &str) {
     xml.titled(
         "circle",
@@ -71,6 +75,8 @@ pub(super) fn hollow(xml: &mut Xml, at: Point, dot: i32, title: &str) {
 /// Letters on switches; the last word is with the ends of paths.
 ///
 /// By sign. At most one letter each, as there is no room for two.
+///
+/// R: root of the tree. S and D: source and destination; later ones replace earlier ones.
 pub(super) fn letters(scene: &Scene) -> BTreeMap<usize, char> {
     let mut letters = BTreeMap::new();
     let root = scene.tree.iter().filter_map(|tree| tree.root);
@@ -86,6 +92,8 @@ pub(super) fn letters(scene: &Scene) -> BTreeMap<usize, char> {
 /// Boxes with the numbers of switches and hosts.
 ///
 /// Red around those that lack a switch: a block cannot be crossed out for one of many.
+///
+/// The number of hosts is left out where there are none.
 fn blocks(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     let letters = letters(scene);
     let (width, height) = (76, 36);
@@ -124,6 +132,8 @@ fn blocks(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 }
 
 /// A line of words in a block.
+///
+/// `anchor` as in SVG: `start`, `middle` or `end`.
 fn word(xml: &mut Xml, at: Point, anchor: &str, colour: &str, words: &str) {
     xml.words(
         "text",
@@ -141,6 +151,8 @@ fn word(xml: &mut Xml, at: Point, anchor: &str, colour: &str, words: &str) {
 /// All or none: a name here and none there would confuse.
 ///
 /// Decided by the longest name and not by each one.
+///
+/// The legend asks too: numbers of hosts are explained only where names are.
 pub(super) fn names_fit(scene: &Scene, layout: &Layout) -> bool {
     let longest = scene.signs.iter().map(|sign| sign.name.chars().count());
     let longest = i32::try_from(longest.max().unwrap_or(0)).unwrap_or(i32::MAX);
@@ -196,6 +208,8 @@ fn names(xml: &mut Xml, scene: &Scene, layout: &Layout) {
 }
 
 /// How far beside its sign a name stands, and where it is anchored: away from the middle of the circle.
+///
+/// Units: pixels. Shape: across and down, then the anchor.
 fn outwards(at: Point, centre: Point, dot: i32) -> ((i32, i32), &'static str) {
     let (x, y) = (at.x - centre.x, at.y - centre.y);
     if x.abs() * 3 < y.abs() {
@@ -203,6 +217,7 @@ fn outwards(at: Point, centre: Point, dot: i32) -> ((i32, i32), &'static str) {
         let side = if y < 0 { -dot - 6 } else { dot + 14 };
         return ((0, side), "middle");
     }
+    // Lower below the middle and higher above it, so that names of neighbours keep apart.
     let up = SIZE / 3 + 6 * y / x.abs().max(y.abs()).max(1);
     if x < 0 {
         ((-dot - 5, up), "end")

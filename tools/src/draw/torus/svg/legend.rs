@@ -55,6 +55,8 @@ pub(super) fn signs(scene: &Scene, layout: &Layout) -> Vec<(Sign, String)> {
 
 /// Links to other planes show when there is something to say about them.
 /// Without any of these, slanted stubs at every switch would say nothing.
+///
+/// `through` is the axis that leads out of the paper.
 fn has_slants(scene: &Scene, through: Axis) -> bool {
     let mut hops = scene.paths.iter().flat_map(|path| &path.hops);
     scene.tree.is_some()
