@@ -17,6 +17,8 @@ use thiserror::Error;
 use super::{Config, FabricSection, PortSection, Source};
 
 /// `[fabric.sa]`: how a running SA is asked, and how far it is believed.
+///
+/// Beside an OpenSM it has no `transport`: that is asked through its own socket.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Written")]
 pub struct FabricSaSection {
@@ -62,11 +64,14 @@ impl Default for FabricSaSection {
 
 impl Config {
     /// How often to read a running SA again, or to sweep, without being told of a change; none: never, or no such source.
+    ///
+    /// A poll is the net below traps and Reports: it finds what nobody told.
     pub fn poll(&self) -> Option<Duration> {
         let own = |section: &Option<FabricSaSection>| {
             section.as_ref().map_or(POLL_MS, |section| section.poll_ms)
         };
         let poll_ms = match &self.opensm {
+            // With an OpenSM beside this daemon its section says it, whatever `[fabric.sa]` has.
             Some(opensm) => opensm.poll_ms,
             None if self.fabric.source == Source::Sweep => {
                 self.sm.manager.sweeps.interval.saturating_mul(1000)
@@ -102,13 +107,17 @@ impl Config {
         Some(section.live_source(Box::new(Reopening::new(source))))
     }
 
+    /// A ring leads to processes of this machine only.
     fn has_way_to_fabric(&self) -> bool {
         let mut ports = self.ports.iter();
         ports.any(|port| port.way_to_fabric().is_some())
     }
 
     /// Errors: [`SourceContradiction`].
+    ///
+    /// Looked at once all sections are read, as each of these is about two of them.
     pub(super) fn can_ask(&self) -> Result<(), SourceContradiction> {
+        // Those that compute paths from the cables alone, or from roots besides.
         let own_paths = self.routing.engine.filter(|engine| {
             let engine = routing::engine::by_kind(*engine);
             matches!(engine.needs(), Needs::Nothing | Needs::Roots)
@@ -165,6 +174,8 @@ pub enum SourceContradiction {
 }
 
 /// Keys of `[fabric]` and `[fabric.sa]` that contradict each other, or lack one.
+///
+/// Found while one section is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 enum KeyContradiction {
     #[error("missing field `path`: {what}")]
@@ -195,6 +206,8 @@ enum KeyContradiction {
 }
 
 /// A `[fabric]` whose keys agree.
+///
+/// For serde's `deserialize_with`. Errors: [`KeyContradiction`], in words.
 pub(super) fn fabric<'de, D: Deserializer<'de>>(from: D) -> Result<FabricSection, D::Error> {
     let section = FabricSection::deserialize(from)?;
     section.keys_agree().map_err(D::Error::custom)?;
@@ -202,6 +215,7 @@ pub(super) fn fabric<'de, D: Deserializer<'de>>(from: D) -> Result<FabricSection
 }
 
 impl FabricSection {
+    /// Errors: the first key that contradicts the source.
     fn keys_agree(&self) -> Result<(), KeyContradiction> {
         if matches!(self.source, Source::Files | Source::Snapshot) {
             return self.file_keys_agree();
@@ -223,6 +237,7 @@ impl FabricSection {
         Ok(())
     }
 
+    /// Of sources that are files: a path must be there, and an SA must not.
     fn file_keys_agree(&self) -> Result<(), KeyContradiction> {
         if self.path.as_os_str().is_empty() {
             let what = match self.source {
@@ -258,6 +273,8 @@ impl FabricSection {
     }
 
     /// Why keys of files have no place here.
+    ///
+    /// Ends a sentence that begins with the key.
     const fn why(&self) -> &'static str {
         match self.source {
             Source::None => "which has no fabric",
@@ -268,14 +285,22 @@ impl FabricSection {
 }
 
 /// `[fabric.sa]` as it is written.
+///
+/// Flat, as TOML has it; `transport` and its keys become one value when all of them are known.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
+    /// By its name; the keys below belong to one of the two.
     transport: Option<Kind>,
+    /// Of `umad`: the kernel's name, such as `mlx5_0`.
     device: Option<String>,
+    /// Of `umad`: the port of that device.
     port: Option<u8>,
+    /// Of `ibsim`: the node to attach to.
     node: Option<String>,
+    /// Of `ibsim`: the simulator's socket.
     sockname: Option<String>,
+    /// Bounds are checked with those of all numbers, in `ranges`.
     sa_lid: Option<u16>,
     #[serde(default = "timeout_ms")]
     timeout_ms: u32,
@@ -291,6 +316,7 @@ struct Written {
     poll_ms: u32,
 }
 
+/// Ways to an SA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
@@ -316,6 +342,7 @@ impl TryFrom<Written> for FabricSaSection {
 }
 
 impl Written {
+    /// None where no key of it is given. Errors: a key of the other transport, or one that is missing.
     fn transport(&self) -> Result<Option<SaTransport>, KeyContradiction> {
         let transport = match (self.transport, self.node.clone()) {
             (Some(Kind::Ibsim), None) => return Err(KeyContradiction::NoNode),
@@ -372,6 +399,7 @@ const fn sl_pairs() -> u32 {
 }
 
 const SAMPLES: u32 = 64;
+/// Ten seconds, as OpenSM sweeps by default.
 const POLL_MS: u32 = 10_000;
 
 #[cfg(test)]

@@ -58,12 +58,18 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// Keeps the clients of one socket. Runs in a thread of its own, see [`Self::run`].
 pub struct Acceptor {
+    /// Where new clients come.
     listener: Listener,
+    /// A byte in here ends a wait.
     woken: UnixStream,
+    /// What goes to the worker and comes back from it: rings.
     exchange: Arc<Exchange>,
+    /// Late replies that wait to be handed to their clients.
     late: Arc<LateQueue>,
     limits: Limits,
+    /// Number of the client before; 0 is never one.
     last: u32,
+    /// In all four states; gone ones until the end of a turn.
     clients: Vec<Client>,
     /// Rings of those that were cut off, and since when.
     farewells: VecDeque<(Instant, Arc<Memory>)>,
@@ -76,6 +82,7 @@ pub struct Acceptor {
 pub(super) struct Limits {
     /// The most slots of a ring, a power of two.
     pub(super) slots: u32,
+    /// How rings are shared out among users.
     pub(super) rings: RingShares,
     /// Late replies that all users leave unread. Units: bytes.
     pub(super) late: usize,
@@ -104,6 +111,8 @@ impl Acceptor {
     }
 
     /// Serves until `stop` is set; wake it then. `tell` is told what happens.
+    ///
+    /// What fails does not end it: it is told, and tried again after a pause.
     pub fn run(mut self, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) {
         while !stop.load(Ordering::Relaxed) {
             if let Err(error) = self.turn(tell) {
@@ -111,6 +120,7 @@ impl Acceptor {
                 std::thread::sleep(PAUSE);
             }
         }
+        // So that clients see why at once, and need not wait for a timeout.
         for client in &self.clients {
             if let State::Served { memory, .. } = &client.state {
                 close(memory, closed::ENDED);
@@ -160,6 +170,7 @@ impl Acceptor {
         }
         let is_gone = |client: &Client| matches!(client.state, State::Gone);
         self.clients.retain(|client| !is_gone(client));
+        // By age: the front is always the oldest.
         while let Some((since, memory)) = self.farewells.front()
             && (self.farewells.len() > FAREWELLS || since.elapsed() >= FAREWELL)
         {
@@ -215,6 +226,7 @@ impl Acceptor {
             };
             let is_trusted = uid == 0 || uid == own_user();
             let owner = Owner { uid, is_trusted };
+            // Before it is one of them: the stranger that goes must not be this one.
             self.make_room(is_trusted);
             self.last = self.last.wrapping_add(1).max(1);
             let client = self.last;
@@ -264,10 +276,13 @@ impl Acceptor {
     }
 
     /// Takes what a client says, if it says something.
+    ///
+    /// A stranger greets; whoever has a ring has nothing more to say and is cut off.
     fn listen(&mut self, at: usize, tell: &mut dyn FnMut(Event)) {
         let Some(client) = self.clients.get(at) else {
             return;
         };
+        // Before the client is borrowed: shares are counted over all of them.
         let admitted = match client.state {
             State::Stranger { .. } => self.limits.rings.admit(client.owner, self.having()),
             State::Served { .. } | State::Leaving { .. } | State::Gone => Ok(()),
@@ -304,6 +319,7 @@ impl Acceptor {
     fn write_late(&mut self) {
         while let Some(late) = self.late.pop() {
             let its = |client: &Client| client.peer.client == late.client;
+            // The client may have gone while its reply was made.
             let Some(at) = self.clients.iter().position(its) else {
                 continue;
             };
@@ -332,6 +348,8 @@ impl Acceptor {
 
     /// What is kept of late replies that were not read: for all that count together with a client,
     /// and for its user; and who that is. Units: bytes.
+    ///
+    /// Trusted users count apart from the others, so that these cannot fill what those may keep.
     fn kept(&self, at: usize) -> (usize, usize, Owner) {
         let nobody = Owner {
             uid: 0,
@@ -357,6 +375,7 @@ impl Acceptor {
     /// Takes rings back that the worker does not serve any more, and tells why the client has gone.
     fn take_back(&mut self, tell: &mut dyn FnMut(Event)) {
         while let Some(returned) = self.exchange.returned() {
+            // By its number, since places move when clients are forgotten.
             let its = |client: &&mut Client| client.peer.client == returned.ring.id;
             let Some(client) = self.clients.iter_mut().find(its) else {
                 continue;

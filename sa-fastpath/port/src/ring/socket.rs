@@ -82,7 +82,9 @@ impl core::error::Error for RingError {}
 /// The name is removed only if it is still the file that this listener made.
 #[derive(Debug)]
 pub(super) struct Listener {
+    /// Non-blocking.
     socket: OwnedFd,
+    /// Its directory and name, kept open, so that a directory that is renamed does not matter.
     place: Place,
     /// Of the name in the file system: another daemon's must stay.
     inode: (u64, u64),
@@ -91,7 +93,9 @@ pub(super) struct Listener {
 /// Who is at the other end, as the kernel says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Credentials {
+    /// 0 for a process of a PID namespace that is not seen from here.
     pub(super) pid: i32,
+    /// Effective, when it connected.
     pub(super) uid: u32,
 }
 
@@ -139,6 +143,7 @@ impl Listener {
 }
 
 impl Drop for Listener {
+    /// Somebody else's socket of that name stays.
     fn drop(&mut self) {
         let is_ours = |about: Metadata| (about.dev(), about.ino()) == self.inode;
         if self.place.about().is_ok_and(is_ours) {
@@ -157,6 +162,8 @@ fn os(path: &Path, what: &'static str, source: io::Error) -> RingError {
 }
 
 /// Removes the name of a socket that nobody listens to. Errors: somebody does; it is no socket.
+///
+/// Told by connecting: only the kernel knows whether somebody listens.
 fn make_way(place: &Place) -> Result<(), RingError> {
     let failed = |what, source| os(place.path(), what, source);
     match place.about() {
@@ -167,6 +174,7 @@ fn make_way(place: &Place) -> Result<(), RingError> {
         }
         Ok(_) => {}
     }
+    // A file stays when its daemon is killed, so that it says nothing.
     let probe = packets::socket().map_err(|error| failed("make a socket", error))?;
     match packets::connect(probe.as_fd(), &place.entry()) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => place
@@ -181,6 +189,8 @@ fn make_way(place: &Place) -> Result<(), RingError> {
 }
 
 /// Gives the socket its name.
+///
+/// Through the open directory, so that no link leads it elsewhere.
 fn bind(socket: &OwnedFd, path: &Path) -> io::Result<()> {
     Ok(net::bind(socket, &packets::address(path)?)?)
 }
@@ -221,6 +231,8 @@ pub fn group_id(name: &str) -> Result<u32, String> {
 }
 
 /// New memory for a ring: this side's view of it, and the file to send. Errors: the system's.
+///
+/// Sealed before anybody else has it: it can neither shrink nor grow.
 pub(super) fn new_memory(slots: u32) -> io::Result<(Memory, OwnedFd)> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = rustix::fs::memfd_create("sapphire-ring", flags)?;
@@ -234,6 +246,8 @@ pub(super) fn new_memory(slots: u32) -> io::Result<(Memory, OwnedFd)> {
 }
 
 /// Waits until one of the sockets has something. Gives of each whether it has. Errors: the system's.
+///
+/// Shape: by place; one that is none has nothing. A signal ends it early with nothing.
 pub(super) fn wait(sockets: &[Option<BorrowedFd<'_>>], timeout: Duration) -> io::Result<Vec<bool>> {
     let (places, some): (Vec<usize>, Vec<_>) = (0..)
         .zip(sockets)
@@ -243,6 +257,7 @@ pub(super) fn wait(sockets: &[Option<BorrowedFd<'_>>], timeout: Duration) -> io:
     let mut all: Vec<PollFd<'_>> = some.into_iter().map(watch).collect();
     let mut has = vec![false; sockets.len()];
     match poll(&mut all, Timespec::try_from(timeout).ok().as_ref()) {
+        // The caller looks at its flag and comes back.
         Err(Errno::INTR) => return Ok(has),
         done => done?,
     };

@@ -42,8 +42,11 @@ use crate::server::ports::supervised::{Announce, Attachable, ReplyPath, Supervis
 #[derive(Debug, Error)]
 #[error("port {number} ({transport}): {source}")]
 pub struct AttachError {
+    /// Of its section, from 0.
     number: usize,
+    /// As the configuration spells it.
     transport: &'static str,
+    /// What the transport says.
     source: Box<dyn std::error::Error + Send + Sync>,
 }
 
@@ -84,6 +87,7 @@ pub(in crate::server) struct WorkerSetup {
 
 /// A port in service, as the start keeps it. The thread has everything else.
 pub(in crate::server) struct Attached {
+    /// Ends when `stop` is set, or the port is lost for good.
     pub(in crate::server) worker: JoinHandle<()>,
     /// The slow lane's way out.
     pub(in crate::server) reply: Box<dyn ReplyPort>,
@@ -153,6 +157,8 @@ fn methods(role: Role) -> Vec<u8> {
 pub(in crate::server) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Attaches at once, so that what is wrong with the simulator is said at the start.
+///
+/// The first attachment is handed to the thread; later ones it makes itself.
 fn attach_ibsim(
     node: &str,
     sockname: Option<&str>,
@@ -220,6 +226,7 @@ fn attach_ring(section: &RingSection, setup: WorkerSetup) -> Result<Attached, Fa
         limits: Limits::NONE,
         ..setup
     };
+    // Once: it never comes back, so its counters are those of one life.
     setup.history.attached(port.stats());
     let worker = start(move || Ok(port), setup)?;
     Ok(Attached {
@@ -234,7 +241,9 @@ fn attach_ring(section: &RingSection, setup: WorkerSetup) -> Result<Attached, Fa
 /// How a umad port is driven.
 #[derive(Clone, Copy)]
 struct UmadWay {
+    /// Who submits: the worker's thread, one of the kernel's, or nobody.
     io_uring: IoUring,
+    /// Whether the port's capability says that an SM is here.
     announce_sm: bool,
 }
 
@@ -290,6 +299,8 @@ fn attach_umad(
 
 /// Opens the port with methods that are registered now, or that OpenSM has lent. Errors: in words;
 /// it is tried again.
+///
+/// `lender`: none without an OpenSM beside this port.
 fn open_umad(options: &umad::Options, lender: Option<&Link>) -> Result<umad::Umad, Failure> {
     let Some(lender) = lender else {
         return Ok(umad::Umad::open(options)?);
@@ -300,6 +311,8 @@ fn open_umad(options: &umad::Options, lender: Option<&Link>) -> Result<umad::Uma
 }
 
 /// What would only show in the worker's thread. Errors: why the port cannot be served.
+///
+/// The simulator's stand-in has no io_uring; another program may hold the announcement.
 fn check_first(umad: &umad::Umad, how: UmadWay) -> Result<(), Failure> {
     if how.io_uring != IoUring::Off && umad.is_simulated() {
         return Err(umad::UmadError::Simulated.into());
@@ -313,13 +326,19 @@ fn check_first(umad: &umad::Umad, how: UmadWay) -> Result<(), Failure> {
 /// How a port that comes and goes is attached again: what does not change from one life to the
 /// next.
 struct Reattach<S> {
+    /// Makes a new life of the port.
     open: Box<dyn Fn() -> Result<S, Failure> + Send>,
+    /// Says to the subnet that an SM is here, for as long as it is kept.
     announce: Option<Announce<S>>,
+    /// Shut at the end; beside an OpenSM it is that of [`WorkerSetup`].
     gate: Arc<Gate>,
+    /// The slow lane's way, set anew in each life.
     out: ReplyPath,
 }
 
 /// Starts the thread that attaches the port, serves it and attaches it again.
+///
+/// `first`: opened already, so that the start could say what is wrong. Errors: no thread.
 fn attend<S: Attachable + Send + 'static, P: MadPort + 'static>(
     way: Reattach<S>,
     first: Option<S>,
@@ -429,6 +448,7 @@ fn attend_uring(
     attend(way, first, setup, serve)
 }
 
+/// Built without it: the configuration asks for what is not there.
 #[cfg(not(feature = "uring"))]
 fn attend_uring(
     _: Reattach<umad::Umad>,

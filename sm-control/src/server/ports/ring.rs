@@ -24,20 +24,27 @@ use crate::config::RingSection;
 /// A socket in service. Dropped at the end of the daemon: clients are told, and the socket's name
 /// goes.
 pub(in crate::server) struct Service {
+    /// Joined when this is dropped.
     acceptor: Option<JoinHandle<()>>,
+    /// Tells the acceptor to end; seen when it is woken.
     stop: Arc<AtomicBool>,
     /// A byte in here ends the acceptor's poll.
     wake: UnixStream,
     /// The LID that requests count as coming from where a client does not say its own, or may not.
     own_lid: OwnLid,
+    /// Of its section, from 0.
     number: usize,
+    /// What the operator wrote; see `follow`.
     section: RingSection,
 }
 
+/// In words: shown and never matched on.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Listens, and starts the thread that takes clients in. Gives the port for a worker and the slow
 /// lane's way out. Errors: in words.
+///
+/// Nobody is served before a worker turns the port; clients that come earlier have a ring and wait.
 pub(in crate::server) fn open(
     number: usize,
     section: &RingSection,
@@ -51,6 +58,7 @@ pub(in crate::server) fn open(
         clients_per_user: section.clients_per_user.map(usize::from),
         late: usize::from(section.late_mib) << 20,
     };
+    // The LID is not known yet: the first snapshot gives it, see `follow`.
     let ring::Opened {
         port,
         replies,
@@ -82,6 +90,8 @@ impl Service {
 
     /// Takes the LID of requests that do not say theirs from a snapshot. Gives why they get no
     /// answer, where they do not: without a LID they are nobody's.
+    ///
+    /// Told at every new snapshot, as an SM may give another LID.
     pub(in crate::server) fn follow(&self, snapshot: &Snapshot) -> Option<Unanswered> {
         let lid = requester(self.number, &self.section, snapshot);
         self.own_lid.set(lid.as_ref().ok().copied());
@@ -143,6 +153,7 @@ fn log(port: usize, event: &Event) {
             "client cut off: {why}"
         ),
         Event::Failed(error) => warn!(port, "clients cannot be served now: {error}"),
+        // Kinds of events that are added later are not worth a line until somebody says so.
         _ => {}
     }
 }

@@ -29,6 +29,8 @@ use crate::server::operators::status::{InService, Status};
 
 /// Everything that is of no port. Families of a snapshot are left out while there is none: a 0
 /// would look like an empty fabric.
+///
+/// Errors: the writer's, as of all functions here.
 pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     loads(status, page)?;
     state(status, page)?;
@@ -79,6 +81,7 @@ fn state(status: &Status, page: &mut Page<'_>) -> fmt::Result {
         "1 if the configuration file differed from the one in force at the last reload",
         status.reconfigured().is_some(),
     )?;
+    // Without a directory a 0 would look like a state that is empty.
     if status.state_directory.is_none() {
         return Ok(());
     }
@@ -132,6 +135,8 @@ fn readiness(status: &Status, page: &mut Page<'_>) -> fmt::Result {
 }
 
 /// What is known of an OpenSM's work without asking it.
+///
+/// `tables_compared` with `different` should stay 0.
 fn overheard(counts: Overheard, page: &mut Page<'_>) -> fmt::Result {
     for (name, help, value) in [
         (
@@ -175,6 +180,7 @@ fn overheard(counts: Overheard, page: &mut Page<'_>) -> fmt::Result {
 fn snapshot(service: &InService, page: &mut Page<'_>) -> fmt::Result {
     // A size that does not fit would be of memory that no machine has.
     let size = |number: usize| u32::try_from(number).map_or(f64::INFINITY, f64::from);
+    // Without a policy 0, as for one without rules.
     let rules = service.rules.unwrap_or(0);
     for (name, help, value) in [
         (

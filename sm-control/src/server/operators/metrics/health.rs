@@ -23,6 +23,8 @@ use super::page::{Page, number};
 use crate::server::operators::status::Status;
 
 /// Nothing where another SM has the subnet.
+///
+/// One report for all families, so that they agree with each other.
 pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     let Some(observed) = status.observed() else {
         return Ok(());
@@ -65,6 +67,7 @@ pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
         "What all ports have counted, as far as they told",
         totals.map(|(counter, total)| ([("counter", counter.name().to_owned())], total)),
     )?;
+    // 0 too where no port was read: `health_ports_read` tells that apart.
     let oldest = report.oldest.as_ref().map_or(0.0, Duration::as_secs_f64);
     for (name, help, value) in [
         ("health_ports", "Ends of links", number(report.ports as u64)),
@@ -90,6 +93,7 @@ pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     )
 }
 
+/// A kind has one severity, so that the second label adds no series.
 fn labels(kind: Kind) -> [(&'static str, String); 2] {
     let severity = match kind.severity() {
         Severity::Fault => "fault",
@@ -101,6 +105,7 @@ fn labels(kind: Kind) -> [(&'static str, String); 2] {
     ]
 }
 
+/// How many findings are of a kind; 0 is told too, so that a series does not come and go.
 fn of(report: &Report, kind: Kind) -> f64 {
     let those = report
         .findings

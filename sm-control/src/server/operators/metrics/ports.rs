@@ -21,6 +21,8 @@ use super::page::{Labels, Page, number, truth};
 use crate::server::operators::status::Status;
 
 /// The counters of each port, by its number.
+///
+/// Read once for each port.
 type Now = [(String, StatsSnapshot)];
 
 /// Every family of ports. Counters of one port are read once, so that its families agree: the
@@ -64,6 +66,8 @@ fn requests(now: &Now, page: &mut Page<'_>) -> fmt::Result {
 }
 
 /// The same by reason.
+///
+/// All reasons are told, 0 too.
 fn reasons(now: &Now, page: &mut Page<'_>) -> fmt::Result {
     let rows = |names: Vec<&'static str>, counts: fn(&StatsSnapshot) -> &[u64]| {
         let rows = now.iter().flat_map(move |(port, now)| {
@@ -76,6 +80,7 @@ fn reasons(now: &Now, page: &mut Page<'_>) -> fmt::Result {
     };
     let refused = rows(Reject::ALL.map(|(_, name)| name).into(), |now| &now.refused);
     page.counter("refused", "Replies with an error status", refused)?;
+    // A request without a reply is seen by its client as a timeout.
     let dropped = rows(DropReason::ALL.map(|(_, name)| name).into(), |now| {
         &now.dropped
     });
@@ -129,6 +134,7 @@ fn handles(status: &Status, page: &mut Page<'_>) -> fmt::Result {
         .enumerate()
         .map(|(nth, port)| (nth.to_string(), port.summary()))
         .collect();
+    // Gone for now: it is attached again by itself, see `supervised`.
     let attached = entries
         .iter()
         .map(|(port, entry)| (of_port(port), if entry.away.is_none() { 1.0 } else { 0.0 }));
