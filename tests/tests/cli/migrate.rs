@@ -36,6 +36,55 @@ fn opensms_defaults_come_to_nothing() -> Result<()> {
     Ok(())
 }
 
+/// As the Subnet Manager: what was written, and what was said of it.
+fn as_manager(conf: &str) -> Result<(String, String)> {
+    let directory = tempfile::tempdir()?;
+    fs::write(directory.path().join("opensm.conf"), conf)?;
+    let line = ["migrate", "opensm.conf", "--source", "sweep"];
+    let output = sapphire_in(directory.path(), &line)?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let said = text(&output.stderr);
+    ensure!(output.status.code() == Some(0), "{said}");
+    Ok((text(&output.stdout), said))
+}
+
+#[test]
+fn engines_behind_the_first_and_options_that_are_not_followed_are_named() -> Result<()> {
+    let (text, said) = as_manager("routing_engine updn,minhop,no_fallback,dfsssp\n")?;
+    ensure!(text.contains("engine = \"updn\""), "{text}");
+    ensure!(
+        said.contains("left out: routing_engine updn,minhop,no_fallback,dfsssp: updn alone routes")
+            && said.contains("and minhop, dfsssp is not tried"),
+        "{said}"
+    );
+    // One that is not here, and then one that is the last.
+    let (text, said) = as_manager("routing_engine lash,ftree\n")?;
+    ensure!(text.contains("engine = \"ftree\""), "{text}");
+    ensure!(
+        said.contains("there is no engine lash") && !said.contains("alone routes"),
+        "{said}"
+    );
+
+    for (line, why) in [
+        ("fdr10 2", "ports keep the FDR10"),
+        ("suppress_sl2vl_mad_status_errors TRUE", "is a finding"),
+        ("babbling_port_policy TRUE", "stays enabled"),
+        ("drop_event_subscriptions TRUE", "end in any case"),
+        ("fsync_high_avail_files FALSE", "synced always"),
+    ] {
+        let (text, said) = as_manager(&format!("{line}\n"))?;
+        ensure!(
+            said.contains(&format!("left out: {line}: ")) && said.contains(why),
+            "{said}"
+        );
+        let key = line.split(' ').next().unwrap_or_default();
+        ensure!(!text.contains(key), "{text}");
+    }
+    let (_, said) = as_manager("fdr10 1\nbabbling_port_policy FALSE\n")?;
+    ensure!(said.contains("0 lines left out"), "{said}");
+    Ok(())
+}
+
 /// Another value than the default, which OpenSM takes too.
 fn another(key: &str, value: &str) -> String {
     match value {

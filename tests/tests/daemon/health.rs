@@ -162,6 +162,56 @@ fn counters_are_those_of_perfquery_and_errors_are_found() -> Result<()> {
     Ok(())
 }
 
+/// Counters at their largest value: cleared where that is configured, and those alone.
+#[test]
+fn full_counters_are_cleared_where_that_is_configured() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    for clears in [true, false] {
+        let (fabric, mut console) = Fabric::with_console(TREE)?;
+        let clear = if clears { "full" } else { "never" };
+        let config = config().with(&format!("[health]\nperiod_s = 1\nclear = \"{clear}\"\n"));
+        let bed = Served::on(fabric, &config)?;
+        wait_health(&bed.fabric, "each port to be read", |it| it["read"] == 16)?;
+        let lid = bed.ask("H1", &["nr"])?.1;
+        let lid = lid.iter().find(|it| it["node_description"] == "L0");
+        let lid = lid.context("L0")?["lid"].to_string();
+        let counters = || -> Result<(Option<u64>, Option<u64>)> {
+            let text = bed.fabric.tool("perfquery", "H1", &[&lid, "3"])?;
+            Ok((
+                printed(&text, "SymbolErrorCounter"),
+                printed(&text, "PortRcvErrors"),
+            ))
+        };
+        console.say("PerformanceSet \"L0\"[3] PortCounters.PortRcvErrors=7")?;
+        console.say("PerformanceSet \"L0\"[3] PortCounters.SymbolErrorCounter=65535")?;
+        if clears {
+            wait_for("the counter to be cleared", PATIENCE, || {
+                Ok(counters().map_err(io::Error::other)?.0 == Some(0))
+            })?;
+            // Nobody else lost a count by it, and what was counted is not forgotten.
+            ensure!(counters()? == (Some(0), Some(7)));
+            let (answer, _) = wait_health(&bed.fabric, "the end of it", |it| !has(it, "full"))?;
+            ensure!(answer["totals"]["symbol_errors"] == 65535, "{answer}");
+            // It counts again.
+            console.say("PerformanceSet \"L0\"[3] PortCounters.SymbolErrorCounter=40")?;
+            wait_health(&bed.fabric, "what was counted since", |it| {
+                it["totals"]["symbol_errors"] == 65575
+            })?;
+        } else {
+            let (answer, _) = wait_health(&bed.fabric, "a full counter", |it| has(it, "full"))?;
+            let found = find(&answer, "full").context("full")?;
+            ensure!(
+                found["at"]["name"] == "L0" && found["severity"] == "hint",
+                "{found}"
+            );
+            ensure!(counters()? == (Some(65535), Some(7)), "nothing is cleared");
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn a_slow_link_is_found_by_the_sweep_and_a_mute_port_disturbs_none() -> Result<()> {
     if let Some(why) = Fabric::unavailable() {

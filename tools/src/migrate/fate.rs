@@ -8,6 +8,7 @@
 //! | `routing_engine`, `torus_config`, `root_guid_file` | `[routing]`; beside an OpenSM only where the engine is torus-2QoS |
 //! | of other managers, of OpenSM's process, its log and its console | nowhere |
 //! | of other engines | nowhere |
+//! | of the SM, not followed yet | nowhere: who relies on one has to know it |
 //!
 //! Who is not in a list of `sa_fabric::options` and no exception here has no place: an option of a newer OpenSM is left out with
 //! words, and not lost.
@@ -76,6 +77,7 @@ pub(super) fn of(key: &str, source: Source, is_known: impl Fn(&str) -> bool) -> 
         "prefix_routes_file" => Fate::File("fabric", "prefix_routes"),
         "root_guid_file" if source == Source::Sweep => Fate::File("routing", "root_guids"),
         "root_guid_file" => Fate::LeftOut(MADE),
+        _ if not_followed(key).is_some() => Fate::LeftOut(not_followed(key).unwrap_or_default()),
         // Behind the files: `qos_policy_file` begins like the options of QoS.
         _ if TEXT_KEYS.contains(&key) => Fate::Quoted,
         _ if NUMBER_KEYS.contains(&key) || SWITCH_KEYS.contains(&key) => Fate::Bare,
@@ -83,6 +85,36 @@ pub(super) fn of(key: &str, source: Source, is_known: impl Fn(&str) -> bool) -> 
         _ => return None,
     };
     Some(fate)
+}
+
+/// Options of the SM that sapphired does not follow, and what it does instead; told only where they are not OpenSM's default.
+const NOT_FOLLOWED: [(&str, &str); 5] = [
+    (
+        "fdr10",
+        "not followed: ports keep the FDR10 that they have enabled",
+    ),
+    (
+        "suppress_sl2vl_mad_status_errors",
+        "not followed: a switch that refuses its SL2VL table is a finding",
+    ),
+    (
+        "babbling_port_policy",
+        "not followed: a port that repeats its traps stays enabled, and costs half of the SM's time at most",
+    ),
+    (
+        "drop_event_subscriptions",
+        "subscriptions of ports that are gone end in any case",
+    ),
+    (
+        "fsync_high_avail_files",
+        "not followed: files for a restart are synced always",
+    ),
+];
+
+/// What is done instead of an option; none where it is followed, or is of nobody here.
+fn not_followed(key: &str) -> Option<&'static str> {
+    let mut all = NOT_FOLLOWED.iter();
+    all.find(|(name, _)| *name == key).map(|(_, why)| *why)
 }
 
 /// Why engines and what they are told have no place beside the SM that routes.

@@ -231,12 +231,21 @@ impl<'a> Moved<'a> {
     /// The first engine of those named that is here. Beside an OpenSM only torus-2QoS says more about paths than its tables do.
     fn engine(&mut self, line: &Entry) {
         let names = self.options.routing_engine.iter();
-        let first = names.filter(|name| *name != NO_FALLBACK);
+        let mut names = names.filter(|name| *name != NO_FALLBACK);
         // OpenSM tries them in this order until one routes; here the first counts, and a refusal is one.
-        for name in first {
+        while let Some(name) = names.next() {
             match fate::engine(name) {
                 Some(kind) if self.source == Source::Sweep || kind == EngineKind::Torus2Qos => {
-                    return self.written.quoted("routing", "engine", kind.name());
+                    self.written.quoted("routing", "engine", kind.name());
+                    let others: Vec<&str> = names.map(String::as_str).collect();
+                    if !others.is_empty() {
+                        let others = others.join(", ");
+                        self.leave(
+                            line,
+                            format!("{kind} alone routes: where it refuses the subnet, that is told, and {others} is not tried"),
+                        );
+                    }
+                    return;
                 }
                 None if self.source == Source::Sweep => {
                     self.leave(line, format!("there is no engine {name}"));

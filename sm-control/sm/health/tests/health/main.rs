@@ -13,3 +13,4 @@ mod asking;
 mod findings;
 mod large;
 mod rig;
+mod swept;
