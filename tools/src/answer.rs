@@ -56,20 +56,29 @@ pub(crate) struct Answer {
 }
 
 /// One line of input: a query in words and bytes, or a whole MAD.
+///
+/// With `query` and `request_hex` in words, or with `mad_hex` in bytes; the latter wins.
 #[derive(Debug, Deserialize)]
 struct Line {
+    /// Comes back as it is, whatever it is.
     id: Value,
+    /// Who asks, unless `slid` says it: a node's name or a LID.
     from: Option<Value>,
     query: Option<Query>,
+    /// The record of the request: at most 200 bytes.
     request_hex: Option<String>,
+    /// The requester's LID, for a whole MAD.
     slid: Option<u16>,
     mad_hex: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Query {
+    /// `pr` or `mpr`.
     attr: String,
+    /// `get`, `table` or `getmulti`.
     method: String,
+    /// A number, or a string `0x...` for those that JSON's numbers may not hold.
     comp_mask: Value,
 }
 
@@ -104,6 +113,7 @@ enum Reply {
 /// What is dropped gets no reply.
 const SILENCE: Reply = Reply::Silence { status: "drop" };
 
+/// Errors: the inputs; a line that is wrong, with which it ends.
 pub(crate) fn run(verb: &Answer) -> Outcome {
     let (snapshot, parts) = match (&verb.snapshot, &verb.fabric) {
         (Some(path), _) => (open_snapshot(path)?, None),
@@ -117,6 +127,7 @@ pub(crate) fn run(verb: &Answer) -> Outcome {
     };
     let answerer = Answerer { snapshot, parts };
     for (number, line) in (1..).zip(std::io::stdin().lock().lines()) {
+        // A program that has read enough closes its end.
         if !output::is_wanted() {
             break;
         }
@@ -153,6 +164,7 @@ impl Answerer {
         Ok(Answered { id, reply })
     }
 
+    /// In words in, in words out. Errors: what is missing or no number.
     fn query(&self, line: &Line) -> Result<Reply, Wrong> {
         let query = line
             .query
@@ -164,6 +176,7 @@ impl Answerer {
             .ok_or("expected \"request_hex\"")?;
         let lid = self.requester(line.from.as_ref())?;
         let slot = slot(lid, query, &hex(data)?)?;
+        // As the daemon would: with the parts also what the slow lane answers.
         let Some(reply) = dispatch::respond_with(&self.snapshot, self.parts.as_ref(), &slot) else {
             return Ok(SILENCE);
         };
@@ -259,6 +272,7 @@ fn attribute_and_method(query: &Query) -> Result<(AttributeId, u8), Wrong> {
     Ok((attribute, asked))
 }
 
+/// Errors: neither a number nor `0x` and digits.
 fn comp_mask(value: &Value) -> Result<u64, Wrong> {
     let wrong = || Wrong::from(format!("comp_mask {value}: expected a number or \"0x...\""));
     match value {
@@ -291,6 +305,7 @@ fn segments(reply: &[u8]) -> Vec<[u8; MAD_SIZE]> {
         .collect()
 }
 
+/// One MAD of a transfer: the headers of the first, with flags, number and length of its own.
 fn segment(
     first: &[u8; MAD_SIZE],
     number: u32,
@@ -298,6 +313,7 @@ fn segment(
     lengths: &sa_wire::rmpp::PayloadLengths,
 ) -> [u8; MAD_SIZE] {
     let mut mad = *SaMad::from_bytes(first);
+    // Source: IBA, RMPP: the first tells the length of all, the last that of itself.
     let (flags, length) = match number {
         1 => (flag::ACTIVE | flag::FIRST, lengths.first),
         _ if number == lengths.segments => (flag::ACTIVE | flag::LAST, lengths.last),

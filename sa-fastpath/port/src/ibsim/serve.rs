@@ -20,12 +20,15 @@ use sa_answer::rmpp;
 /// All its memory is taken when it is made: 64 slots, and room for as many acknowledgements.
 #[derive(Debug)]
 pub struct IbsimPort {
+    /// The simulator's socket, by which the slow lane sends too.
     data: Data,
     /// [`BATCH`] slots; the first `lent` are out with the worker.
     slots: Box<[Slot]>,
+    /// In the front of `slots`, until the next receive or send.
     lent: usize,
     /// Acknowledgements of lent requests, by their places.
     due: Vec<(usize, Slot)>,
+    /// Shared with whoever shows them.
     stats: Arc<PortStats>,
     /// Where SMPs go; none where no SM of this process waits for them.
     smps: Option<SmpRelay>,
@@ -156,7 +159,9 @@ fn acknowledgement(request: &Slot) -> Option<Slot> {
 /// Its sends wait up to a second, where a worker's give up after 200 ms for a whole batch.
 #[derive(Debug)]
 pub struct IbsimReply {
+    /// A handle of the same socket as the workers'.
     data: Data,
+    /// Made once: a reply is written over the one before.
     slot: Box<Slot>,
 }
 
@@ -171,6 +176,7 @@ impl IbsimReply {
 }
 
 impl ReplyPort for IbsimReply {
+    /// Errors: longer than a MAD; the simulator has taken nothing for a second.
     fn reply(&mut self, request: &Slot, reply: &[u8]) -> Result<(), PortError> {
         self.slot.header = request.header;
         self.slot.mad = [0; MAD_SIZE];

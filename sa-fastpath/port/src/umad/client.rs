@@ -26,6 +26,7 @@ use crate::{ClientPort, Destination, Patience, PortError, Reply};
 pub struct UmadClient {
     /// Where it was opened; its state in sysfs tells where the SA is.
     name: PortName,
+    /// Of one class; it reads and writes by a file of its own.
     agent: Agent,
     /// For replies and requests of one MAD.
     slot: Box<Slot>,
@@ -37,6 +38,7 @@ impl UmadClient {
     /// Opens `device` (or the first active InfiniBand port). Errors: [`UmadError`].
     pub fn open(device: Option<&str>, port: Option<u8>) -> Result<Self, UmadError> {
         let name = find::find(device, port)?;
+        // No methods: requests to this port go to whoever has registered for them.
         let agent = Agent::open(&name, &[])?;
         Ok(Self::over(name, agent))
     }
@@ -81,6 +83,8 @@ impl UmadClient {
     }
 
     /// A reply of several segments, which the kernel has put together: it fits no slot.
+    ///
+    /// False: it is gone, or longer than was told.
     fn take_long(&mut self, reply: &mut Reply) -> Result<bool, PortError> {
         let need = usize::try_from(self.slot.header.length).unwrap_or(MAD_SIZE);
         match self.agent.read_long(&mut self.spare, need) {
@@ -143,10 +147,12 @@ impl ClientPort for UmadClient {
         }
     }
 
+    /// By poll, as the file never blocks.
     fn wait(&mut self, timeout: Duration) -> Result<bool, PortError> {
         self.agent.wait_readable(timeout)
     }
 
+    /// The kernel does, the simulator's stand-in does not.
     fn resends(&self) -> bool {
         !self.agent.is_simulated()
     }

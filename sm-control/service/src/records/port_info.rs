@@ -76,6 +76,8 @@ fn put(view: &View<'_>, query: &Query<'_>, at: PortRef, out: &mut Out) -> Contro
 }
 
 /// The LID of the request is in the port's range: its base LID and those that LMC adds.
+///
+/// Where none is asked for, every port is right. A port without a LID of its own has no range.
 fn owns_lid(view: &View<'_>, query: &Query<'_>, at: PortRef) -> bool {
     let Some(lid) = query.wanted("lid") else {
         return true;
@@ -126,6 +128,8 @@ fn mask(name: &str) -> u64 {
 }
 
 /// What is known of the port itself, else what follows from the files.
+///
+/// A record that was read from an SM is given as it is.
 fn record(view: &View<'_>, at: PortRef) -> PortInfoRecord {
     let lid = view.end(at).map(|end| end.lid);
     if let Some(told) = view.told().and_then(|told| told.port_info(lid?, at.port)) {
@@ -286,10 +290,15 @@ const fn width(width: LinkWidth) -> u8 {
 /// Speeds of a port, as bits and codes of PortInfo. What is enabled is taken for everything up to
 /// what the link runs at: a fabric file says the latter alone.
 struct Speeds {
+    /// Code of LinkSpeedActive.
     active: u8,
+    /// Bits of LinkSpeedEnabled.
     enabled: u8,
+    /// Code of LinkSpeedExtActive; 0 where the link runs at an original speed.
     ext_active: u8,
+    /// Bits of LinkSpeedExtSupported.
     ext_supported: u8,
+    /// Bits of LinkSpeedExtEnabled.
     ext_enabled: u8,
 }
 
@@ -307,6 +316,7 @@ impl Speeds {
         }
     }
 
+    /// SDR is 1, DDR 2, QDR 4.
     const fn original(active: u8, enabled: u8) -> Self {
         Self {
             active,
@@ -317,6 +327,7 @@ impl Speeds {
         }
     }
 
+    /// FDR is 1, EDR 2, HDR 4, NDR 8; QDR is what it has besides.
     const fn extended(ext_active: u8, ext_enabled: u8) -> Self {
         Self {
             ext_active,

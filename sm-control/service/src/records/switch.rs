@@ -10,8 +10,8 @@
 //!  block 2, LIDs 128..191:  ports 17 17 3 255 255 ..     131 and above are nobody's
 //! ```
 //!
-//! Multicast tables have no records here. The trees are made by the SM from who has joined, which
-//! this SA does not program.
+//! Multicast tables have records only where this process programs the switches: trees are made from
+//! who has joined, and beside another SM that is not known here.
 
 use core::ops::ControlFlow;
 
@@ -147,6 +147,7 @@ fn lid(view: &View<'_>, node: NodeIx) -> Option<Lid> {
     view.end(port0(node)).map(|end| end.lid)
 }
 
+/// Where a switch has its LID.
 const fn port0(node: NodeIx) -> PortRef {
     PortRef { node, port: 0 }
 }

@@ -52,6 +52,8 @@ pub(super) fn sl_to_vl(view: &View<'_>, query: &Query<'_>, out: &mut Out) -> Con
 }
 
 /// The one port that is asked for, if there is such a port; else all.
+///
+/// Port 0 counts, as tables are for it too.
 fn chosen(view: &View<'_>, end: &EndPort, wanted: Option<u64>) -> impl Iterator<Item = u8> + Clone {
     let last = view.node(end.at.node).port_count();
     (0..=last).filter(move |port| wanted.is_none_or(|wanted| wanted == u64::from(*port)))
@@ -175,6 +177,7 @@ fn vl_arbitration_record(
     }
 }
 
+/// A port of the same node.
 const fn port_of(end: &EndPort, port: u8) -> PortRef {
     PortRef {
         node: end.at.node,
