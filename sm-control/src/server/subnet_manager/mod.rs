@@ -82,7 +82,7 @@ use self::groups::Groups;
 use self::handover::Unfit;
 pub(in crate::server) use self::identity::Identity;
 use self::keys::KeyRing;
-use self::maintenance::{Drains, LastSeen, Promise};
+use self::maintenance::{AskedEngine, Drains, LastSeen, Promise};
 use self::responder::Responder;
 use self::said::Said;
 use self::standby::Standby;
@@ -151,6 +151,8 @@ pub(in crate::server) struct Manager {
     promise: Option<Promise>,
     /// The last sweep wrote nothing, as it would not have been what was planned.
     is_refused: bool,
+    /// What the inputs of the last plan said of the engine; none before the first plan of this process.
+    asked_engine: Option<AskedEngine>,
     last_seen: LastSeen,
 }
 
@@ -202,6 +204,7 @@ impl Manager {
             lacking: BTreeSet::new(),
             promise: None,
             is_refused: false,
+            asked_engine: None,
             last_seen: LastSeen::read(directory.map(PathBuf::as_path)),
         };
         // What an earlier run has left counts from now on, and not only after the first sweep.

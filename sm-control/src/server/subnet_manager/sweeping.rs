@@ -19,7 +19,7 @@ use tracing::{debug, info, warn};
 
 use super::attempt::Attempt;
 use super::handover::Unfit;
-use super::maintenance::Guard;
+use super::maintenance::{AskedEngine, Guard};
 use super::others::Others;
 use super::standby::Standby;
 use super::{Manager, SweepError, lids};
@@ -101,7 +101,7 @@ impl Manager {
         let may_skip = core::mem::take(&mut self.is_quiet) && when == When::Changed;
         let mut key_ring = core::mem::take(&mut self.key_ring);
         let keys = key_ring.follow(self.directory.as_deref(), options);
-        let guard = Guard::of(self, before);
+        let guard = Guard::of(self, inputs, before);
         let untouched = guard.is_strict().then(|| planner.clone());
         let mut attempt = Attempt {
             planning: Planning::new(&mut planner, before, stamp),
@@ -163,6 +163,7 @@ impl Manager {
             return Ok(None);
         }
         let planned = planned.ok_or(SweepError::Stopped)??;
+        self.asked_engine = Some(AskedEngine::of(inputs));
         Ok(Some((planned, progress)))
     }
 

@@ -1,18 +1,18 @@
-//! A Subnet Manager that panics in the middle of a sweep, over simulated switches.
+//! A Subnet Manager over simulated switches: it panics in the middle of a sweep; a table is refused and then taken.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use fabric_simulator::{Simulator, Timing};
+use fabric_simulator::{Effect, Rule, Simulator, Timing};
 use sa_compiler::pipeline::Stamp;
 use sa_fabric::PortRef;
 use sa_fabric::formats::net;
 use sa_port::PortError;
 use sa_snapshot::EpochId;
 use sa_source::When;
-use sa_wire::mad::method;
-use sa_wire::smp::Smp;
+use sa_wire::mad::{Status, method};
+use sa_wire::smp::{Smp, attribute};
 use sm_port::{Hidden, OverSimulator, Packet, SmpPort};
 use zerocopy::FromBytes;
 
@@ -94,6 +94,11 @@ impl Rig {
 
     /// A sweep over a port that panics after so many SMPs. Gives the words of the panic.
     fn sweep(&mut self, smps: u32) -> Result<(), String> {
+        self.sweep_after(smps, None).map(drop)
+    }
+
+    /// The same while this is in service. Gives what is to be in service then.
+    fn sweep_after(&mut self, smps: u32, before: Option<&FabricState>) -> Result<Compiled, String> {
         self.manager.port = Some(Box::new(Defective {
             port: Rc::clone(&self.port),
             left: smps,
@@ -106,9 +111,9 @@ impl Rig {
             built_unix: 0,
         };
         let manager = &mut self.manager;
-        let swept = caught(|| manager.sweep(&inputs, &options, When::Always, None, stamp));
-        swept.map_err(|panicked| panicked.0)?.unwrap();
-        Ok(())
+        let swept = caught(|| manager.sweep(&inputs, &options, When::Always, before, stamp));
+        let swept = swept.map_err(|panicked| panicked.0)?;
+        Ok(swept.map_err(|error| error.to_string())?.unwrap())
     }
 
     /// Forwarding entries of both switches for all LIDs that there can be.
@@ -145,4 +150,40 @@ fn after_a_panic_a_sweep_begins_anew_and_writes_what_is_missing() {
         assert_eq!(rig.sent.get().sets, made, "panicked at SMP {at}");
         assert_eq!(rig.entries(), whole.entries(), "panicked at SMP {at}");
     }
+}
+
+/// What is in service meanwhile is no engine's, and that is nobody's change of engines.
+#[test]
+fn a_table_that_was_refused_is_written_by_the_next_sweep() {
+    let mut whole = Rig::new();
+    whole.sweep(u32::MAX).unwrap();
+    let mut rig = Rig::new();
+    rig.port.borrow_mut().simulator().add_rule(Rule {
+        method: Some(method::SET),
+        attribute: Some(attribute::LINEAR_TABLE),
+        count: 1,
+        ..Rule::always(Effect::Status(Status::INVALID_FIELD))
+    });
+    let held = rig.sweep_after(u32::MAX, None).unwrap();
+    assert_ne!(rig.entries(), whole.entries());
+    rig.sweep_after(u32::MAX, Some(&held.parts)).unwrap();
+    assert_eq!(rig.entries(), whole.entries());
+}
+
+/// Another engine writes every table, so the operator has to order that; one that is asked for again is none.
+#[test]
+fn another_engine_in_the_inputs_writes_nothing() {
+    let mut rig = Rig::new();
+    let first = rig.sweep_after(u32::MAX, None).unwrap();
+    let sets = rig.sent.get().sets;
+    let named = format!("{CONFIG}[routing]\nengine = \"updn\"\n");
+    rig.config = Config::parse(&named).unwrap();
+    let refused = rig.sweep_after(u32::MAX, Some(&first.parts));
+    assert!(
+        refused.is_err_and(|words| words.contains("the engine would change from minhop to updn")),
+    );
+    assert_eq!(rig.sent.get().sets, sets);
+    rig.config = Config::parse(CONFIG).unwrap();
+    rig.sweep_after(u32::MAX, Some(&first.parts)).unwrap();
+    assert_eq!(rig.sent.get().sets, sets);
 }

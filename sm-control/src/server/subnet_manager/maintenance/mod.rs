@@ -36,8 +36,8 @@ use sm_plan::{PlanFinding, Planned, Planner, Planning};
 pub(in crate::server) use self::drains::{Drains, guid, resolve};
 pub(in crate::server) use self::last_seen::{LastSeen, Seen};
 use self::promise::Clients;
-pub(super) use self::promise::Guard;
 pub(in crate::server) use self::promise::Promise;
+pub(super) use self::promise::{AskedEngine, Guard};
 use super::{Manager, SweepError, lids};
 
 /// A plan that nobody carries out, and what carrying it out would send.

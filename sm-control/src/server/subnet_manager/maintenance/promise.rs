@@ -25,6 +25,7 @@ use std::hash::DefaultHasher;
 use std::sync::Arc;
 
 use routing::EngineKind;
+use sa_compiler::pipeline::Inputs;
 use sa_compiler::state::FabricState;
 use sa_sm::model::Subnet;
 use sa_sm::writing::{Memory, Rehearsal, Transition, Wanted};
@@ -170,16 +171,40 @@ pub(in crate::server::subnet_manager) struct Guard {
     promise: Option<(Promise, Clients)>,
     /// Sets that are in vain, as the sweep will have them: they are not sent, and so not counted.
     memory: Memory,
-    /// Whose routes are in service; none where another engine may route.
+    /// Whose routes are in service, where the inputs ask for another engine than those of the last plan; else any may route.
     engine: Option<EngineKind>,
+}
+
+/// What inputs say of the engine.
+///
+/// Not what routes: after a table was refused the routes in service are those that switches hold, and one engine may stand in for another.
+/// Neither is an operator's change, and both must be mended by the next sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::server::subnet_manager) struct AskedEngine {
+    by_name: Option<EngineKind>,
+    /// It decides where none is named.
+    has_torus_conf: bool,
+}
+
+impl AskedEngine {
+    /// Of the inputs of now.
+    pub(in crate::server::subnet_manager) fn of(inputs: &Inputs) -> Self {
+        Self {
+            by_name: inputs.engine,
+            has_torus_conf: inputs.torus_conf().is_some(),
+        }
+    }
 }
 
 impl Guard {
     /// For the sweep that begins now.
     pub(in crate::server::subnet_manager) fn of(
         manager: &Manager,
+        inputs: &Inputs,
         before: Option<&FabricState>,
     ) -> Self {
+        let asked = AskedEngine::of(inputs);
+        let asks_for_other = manager.asked_engine.is_some_and(|last| last != asked);
         let promise = manager.promise.clone();
         Self {
             memory: match promise {
@@ -188,7 +213,7 @@ impl Guard {
             },
             engine: before
                 .map(|before| before.routes.engine())
-                .filter(|_| promise.is_none()),
+                .filter(|_| promise.is_none() && asks_for_other),
             promise: promise.map(|promise| (promise, Clients::of(&manager.groups))),
         }
     }
