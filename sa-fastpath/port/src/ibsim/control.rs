@@ -8,6 +8,7 @@ use core::fmt;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -62,6 +63,8 @@ pub(super) struct Control {
     base: String,
     node: String,
     number: u32,
+    /// The port has IsSM by this client.
+    is_announced: AtomicBool,
 }
 
 impl Control {
@@ -93,6 +96,7 @@ impl Control {
             base: base.clone(),
             node: String::new(),
             number: id,
+            is_announced: AtomicBool::new(false),
         };
         let answer = control.exchange(kind::CONNECT, &connect_data(id, options)?);
         let answer = answer.map_err(|error| match error {
@@ -117,6 +121,18 @@ impl Control {
     /// The node's id, as the simulator spells it.
     pub(super) fn node(&self) -> &str {
         &self.node
+    }
+
+    /// Sets or clears IsSM of the node's port. Errors: as [`Self::exchange`].
+    pub(super) fn announce(&self, is_manager: bool) -> Result<(), AttachError> {
+        let mut data = [0; DATA];
+        if let Some(place) = data.first_chunk_mut::<4>() {
+            *place = u32::from(is_manager).to_ne_bytes();
+        }
+        self.exchange(kind::SET_ISSM, &data)?;
+        // Relaxed: nothing else is read through the flag.
+        self.is_announced.store(is_manager, Ordering::Relaxed);
+        Ok(())
     }
 
     /// The number that the simulator gave the client, 0 to 9.
@@ -184,6 +200,10 @@ impl Drop for Control {
     /// ten. Nothing can be done about a failure.
     fn drop(&mut self) {
         let _ = self.socket.set_read_timeout(Some(FAREWELL));
+        // A port that says it has an SM would be asked for it, again and again.
+        if self.is_announced.load(Ordering::Relaxed) {
+            let _ = self.announce(false);
+        }
         let _ = self.exchange(kind::DISCONNECT, &[0; DATA]);
     }
 }

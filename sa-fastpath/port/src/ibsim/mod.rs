@@ -162,12 +162,7 @@ impl Attachment {
     /// Starts or stops being the node's manager. The simulator also changes the port's IsSM bit,
     /// and tells the SM by a trap. It does not check for another manager.
     pub fn set_role(&mut self, role: Role) -> Result<(), AttachError> {
-        let mut data = [0; control::DATA];
-        let value = u32::from(role == Role::Manager).to_ne_bytes();
-        if let Some(place) = data.first_chunk_mut::<4>() {
-            *place = value;
-        }
-        self.control.exchange(kind::SET_ISSM, &data).map(drop)
+        self.control.announce(role == Role::Manager)
     }
 
     /// A worker's port. Several share the socket: each request reaches one of them.
