@@ -37,7 +37,7 @@ use crate::executor::{Counts, Ended, Executor, Limits};
 use crate::model::{Node, Subnet};
 use crate::plan::{ByFunction, NoPlan, Plan};
 use crate::reading::{self, Asked, Reading};
-use crate::writing::{Memory, Set, Wanted, Writing};
+use crate::writing::{Drained, Memory, Set, Wanted, Writing};
 
 /// What one sweep leaves to the next.
 #[derive(Debug, Default)]
@@ -77,6 +77,8 @@ pub struct Progress {
     pub counts: Counts,
     /// Sets that were refused or not answered.
     pub failed: u64,
+    /// What was without a path for the sake of changed routes, so far; none where nothing was.
+    pub drained: Option<Drained>,
 }
 
 /// A sweep under way. `P` makes what is wanted out of what was found, once.
@@ -235,7 +237,7 @@ impl<P: Plan> Sweep<P> {
     pub fn send(&mut self, now: Duration) -> Option<[u8; 256]> {
         self.has_news = false;
         loop {
-            while self.executor.has_room() && self.ask() {}
+            while self.executor.has_room() && self.ask(now) {}
             let smp = self.executor.send(now);
             if smp.is_some() || !self.executor.is_idle() || !self.go_on() {
                 return smp;
@@ -259,7 +261,12 @@ impl<P: Plan> Sweep<P> {
 
     /// When [`Self::wake`] and then [`Self::send`] have something to do without an answer.
     pub fn wakes_at(&self) -> Option<Duration> {
-        self.executor.wakes_at()
+        let writing = match &self.phase {
+            Phase::Writing(writing) => writing.0.wakes_at(),
+            Phase::Finding(_) | Phase::Reading(_) | Phase::Refused(_) | Phase::Auditing(_) => None,
+        };
+        // The earlier of the two.
+        self.executor.wakes_at().into_iter().chain(writing).min()
     }
 
     /// True when [`Self::send`] has nothing any more, and never will. Not right after the last answer: it may be what the
@@ -280,6 +287,12 @@ impl<P: Plan> Sweep<P> {
             failed: match &self.phase {
                 Phase::Writing(writing) => writing.0.failed(),
                 Phase::Finding(_) | Phase::Reading(_) | Phase::Refused(_) | Phase::Auditing(_) => 0,
+            },
+            drained: match &self.phase {
+                Phase::Writing(writing) => writing.0.drained(),
+                Phase::Finding(_) | Phase::Reading(_) | Phase::Refused(_) | Phase::Auditing(_) => {
+                    None
+                }
             },
         }
     }
@@ -346,7 +359,7 @@ impl<P: Plan> Sweep<P> {
 
     /// Gives the executor one request more, if there is one now. Not all there are: as requests they take several
     /// times the memory.
-    fn ask(&mut self) -> bool {
+    fn ask(&mut self, now: Duration) -> bool {
         let next = match &mut self.phase {
             Phase::Finding(discovery) => discovery.next_question().map(|(request, question)| {
                 if discovery.is_doubtful(&question) {
@@ -362,7 +375,7 @@ impl<P: Plan> Sweep<P> {
             Phase::Writing(writing) => {
                 let (writing, subnet) = &mut **writing;
                 let is_slow = |node: NodeIx| self.executor.is_slow(device(node));
-                let next = writing.next_set(subnet, is_slow);
+                let next = writing.next_set(subnet, now, is_slow);
                 next.map(|(request, set)| (request, Step::Write(set)))
             }
             Phase::Auditing(auditing) => {

@@ -21,7 +21,6 @@ use super::super::loads::VlPairs;
 use super::super::sources::Sources;
 use super::super::unicast::Sls;
 use super::{Change, Has, Hosts};
-use crate::NO_PATH;
 use crate::bits::Bits;
 use crate::topology::{Peer, SwitchIx};
 use sa_wire::{Lid, SlToVl};
@@ -117,7 +116,7 @@ impl<'a> Flow<'a> {
         self.round += 1;
         let switches = self.change.judge.topology.switch_ixs();
         let changed = |switch: &SwitchIx| {
-            let [old, new] = self.entries(*switch, lid);
+            let [old, new] = self.change.entries_of(*switch, lid);
             old != new && *switch != to
         };
         let mut found: Vec<SwitchIx> = switches.filter(changed).collect();
@@ -132,22 +131,16 @@ impl<'a> Flow<'a> {
                 let cable = self.channels.links[link as usize];
                 let back = self.channels.slots(cable.to)[usize::from(cable.input)];
                 let is_known = self.behind[cable.to.index()] == self.round;
-                if !is_known && cable.to != to && self.entries(cable.to, lid).contains(&back) {
+                if !is_known
+                    && cable.to != to
+                    && self.change.entries_of(cable.to, lid).contains(&back)
+                {
                     self.behind[cable.to.index()] = self.round;
                     found.push(cable.to);
                 }
             }
         }
         found
-    }
-
-    /// The old and the new entry.
-    fn entries(&self, switch: SwitchIx, lid: u16) -> [u8; 2] {
-        let rows = [
-            self.change.old_row(switch),
-            self.change.judge.routes.lft(switch),
-        ];
-        rows.map(|row| row.get(usize::from(lid)).copied().unwrap_or(NO_PATH))
     }
 
     /// The cables that a switch may send the LID on, by which of its entries. A packet that came by a new one meets no old one.
@@ -158,11 +151,16 @@ impl<'a> Flow<'a> {
         has: Has,
         came: Age,
     ) -> impl Iterator<Item = (u32, Age)> + use<> {
-        let [old, new] = self
-            .entries(switch, lid)
-            .map(|entry| self.channels.next_link(switch, entry));
-        let old = (has != Has::New && came == Age::Old).then_some((old, Age::Old));
-        let new = (has != Has::Old).then_some((new, Age::New));
+        let entries = self.change.entries_of(switch, lid);
+        let has = match has {
+            // What stays as it is has a way still.
+            Has::Nowhere if entries[0] == entries[1] => Has::New,
+            has => has,
+        };
+        let [old, new] = entries.map(|entry| self.channels.next_link(switch, entry));
+        let is_old = matches!(has, Has::Old | Has::Either) && came == Age::Old;
+        let old = is_old.then_some((old, Age::Old));
+        let new = matches!(has, Has::New | Has::Either).then_some((new, Age::New));
         old.into_iter()
             .chain(new)
             .filter(|(link, _)| *link != NO_LINK)

@@ -13,9 +13,9 @@
 //! LIDs whose entries stay need no second look: theirs are among the dependencies of the new tables. Nor do paths that pass no
 //! changed entry: only those of the switches behind one are followed, the others being the same before and after.
 //!
-//! A change whose mixture closes a cycle may be made in stages (`Change::stages`): LIDs that change together, then others. In each stage
-//! those of earlier stages are as they will be, and those of later ones as they were. Packets of an earlier stage are believed to have
-//! arrived, or to be dropped, when the next begins.
+//! A change whose mixture closes a cycle may be made in stages (`stages`): LIDs that change together, then others. In each stage
+//! those of earlier stages are as they will be, and those of later ones as they were. Where that does not do, some LIDs lead nowhere for a
+//! while.
 //!
 //! # What is not in it
 //!
@@ -23,19 +23,6 @@
 //! * Entries that nobody knows. Who asks has to know what switches hold.
 //! * A switch whose new entry leads nowhere comes last, and does not go by the rule above. Packets that it gets by then are lost there, which
 //!   closes nothing.
-//! * Packets that are still under way from two stages ago. A switch drops what waits for longer than its HOQLife, and a stage takes an answer
-//!   of each of its switches.
-//!
-//! # How stages are found
-//!
-//! ```text
-//!  all LIDs that are left ──loop──> blocks of 64, one after the other, each that adds no loop ──none──> the same by single LIDs
-//!            │                              │                                                             │         └─ none: not proved
-//!            └─ none: the last stage        └─ a stage; its LIDs have new entries from then on ───────────┘
-//! ```
-//!
-//! Blocks come first because they are what is written: a stage of whole blocks takes no Set more than all at once, one of single LIDs
-//! writes a block for each stage that has some of it. It is a greedy search: where it finds nothing there may be stages all the same.
 //!
 //! # Sizes
 //!
@@ -47,15 +34,20 @@
 //! | more than that | nothing: [`Safety::Unproved`] |
 
 mod flow;
+mod stages;
+mod ways;
 
 use sa_wire::SlToVl;
 
 use self::flow::Flow;
+use self::stages::Search;
 use super::graph::DependencyGraph;
 use super::proven::Proven;
 use super::{Hosts, Judge};
 use crate::tables::NO_PATH;
 use crate::topology::SwitchIx;
+
+pub use self::stages::{Stage, Stages};
 
 /// SL2VL of switches before a change, by input and output port.
 pub type OldSl2Vl<'a> = &'a (dyn Fn(SwitchIx, u8, u8) -> SlToVl + Sync);
@@ -78,8 +70,8 @@ pub struct Change<'a> {
 pub enum Safety {
     /// In no order.
     AtOnce,
-    /// Not in these stages, LIDs each, one after the other.
-    InStages(Vec<Vec<u16>>),
+    /// Not in these stages.
+    InStages(Stages),
     /// No such stages were found.
     Unproved,
 }
@@ -91,10 +83,10 @@ enum Has {
     Old,
     New,
     Either,
+    /// None at the switches that change it.
+    Nowhere,
 }
 
-/// Channels that are gone over to find stages: some seconds.
-const MOST_WORK: usize = 1 << 30;
 /// LIDs times switches that are followed at most: some seconds. A cable that fails changes few entries, and stays far below; another
 /// engine on thousands of switches does not, and has no proof.
 const MOST_FOLLOWED: usize = 1 << 25;
@@ -153,7 +145,12 @@ impl Change<'_> {
         if self.old_sl2vl.is_none() && self.is_safe_at_once(from, &lids) {
             return Safety::AtOnce;
         }
-        self.stages(lids)
+        let found = Search::new(self, lids).run();
+        found.map_or(Safety::Unproved, |stages| match stages.stages.as_slice() {
+            [] => Safety::AtOnce,
+            [one] if one.passes == 0 => Safety::AtOnce,
+            _ => Safety::InStages(stages),
+        })
     }
 
     /// Every LID at once, over the dependencies of the new tables.
@@ -184,98 +181,13 @@ impl Change<'_> {
         !graph.has_loop()
     }
 
-    /// Stages of LIDs, as few as are found quickly: all at once, else by blocks of 64, else one by one.
-    fn stages(&self, mut left: Vec<u16>) -> Safety {
-        let hosts = &self.judge.hosts;
-        let channels = DependencyGraph::new(self.judge.topology, self.judge.routes);
-        let mut work = MOST_WORK;
-        // LIDs that do not change have both.
-        let mut has = vec![Has::New; usize::from(self.judge.routes.lids().max_lid()) + 1];
-        for lid in &left {
-            if let Some(has) = has.get_mut(usize::from(*lid)) {
-                *has = Has::Old;
-            }
-        }
-        let first = self
-            .old_sl2vl
-            .map(|_| self.state(&channels, hosts, &has, true));
-        if first.is_some_and(|graph| graph.is_none_or(|graph| graph.has_loop())) {
-            return Safety::Unproved;
-        }
-        let mut stages = Vec::new();
-        while !left.is_empty() {
-            let Some(graph) = self.state(&channels, hosts, &has, false) else {
-                return Safety::Unproved;
-            };
-            let stage = self.stage(&graph, &left, &mut work);
-            if stage.is_empty() {
-                return Safety::Unproved;
-            }
-            for lid in &stage {
-                if let Some(has) = has.get_mut(usize::from(*lid)) {
-                    *has = Has::New;
-                }
-            }
-            left.retain(|lid| !stage.contains(lid));
-            stages.push(stage);
-        }
-        Safety::InStages(stages)
+    /// The old and the new entry.
+    fn entries_of(&self, switch: SwitchIx, lid: u16) -> [u8; 2] {
+        let rows = [self.old_row(switch), self.judge.routes.lft(switch)];
+        rows.map(|row| row.get(usize::from(lid)).copied().unwrap_or(NO_PATH))
     }
 
-    /// All dependencies where each LID has these entries, of packets between hosts: those of switches themselves may close loops at any
-    /// time, which is told elsewhere and refuses nothing. None where that is too much work.
-    fn state(
-        &self,
-        channels: &DependencyGraph,
-        hosts: &Hosts,
-        has: &[Has],
-        is_sl2vl: bool,
-    ) -> Option<DependencyGraph> {
-        let switches = self.judge.topology.switches.len();
-        if switches.saturating_mul(has.len()) > MOST_FOLLOWED {
-            return None;
-        }
-        let graph = channels.wide();
-        let mut flow = Flow::new(self, &graph, Some(hosts));
-        flow.has_old_sl2vl = is_sl2vl;
-        for (lid, has) in (0..).zip(has) {
-            flow.add(lid, *has, true);
-        }
-        Some(graph)
-    }
-
-    /// LIDs that may change together now. Empty where there is none, or it is too much work to find them.
-    fn stage(&self, graph: &DependencyGraph, left: &[u16], work: &mut usize) -> Vec<u16> {
-        let hosts = Some(&self.judge.hosts);
-        let mut fits = |graph: &DependencyGraph, lids: &[u16]| {
-            *work = work.checked_sub(graph.nodes())?;
-            let with = graph.copy();
-            let mut flow = Flow::new(self, &with, hosts);
-            lids.iter()
-                .for_each(|lid| flow.add(*lid, Has::Either, false));
-            (!with.has_loop()).then_some(with)
-        };
-        // What is left mostly goes together, once what stood against it is done.
-        if fits(graph, left).is_some() {
-            return left.to_vec();
-        }
-        // Whole blocks first: these take no Set more.
-        for size in [64, 1] {
-            let mut stage = Vec::new();
-            let mut now = graph.copy();
-            for lids in left.chunk_by(|one, next| one / size == next / size) {
-                if let Some(with) = fits(&now, lids) {
-                    stage.extend_from_slice(lids);
-                    now = with;
-                }
-            }
-            if !stage.is_empty() {
-                return stage;
-            }
-        }
-        Vec::new()
-    }
-
+    /// The forwarding table before the change, by LID. Empty for a switch that was not there.
     fn old_row(&self, switch: SwitchIx) -> &[u8] {
         match self.old.get(switch.index()) {
             Some(None) => self.judge.routes.lft(switch),

@@ -42,7 +42,7 @@ use sa_sm::lids::{self, LidFinding, LidOptions, Remembered};
 use sa_sm::model::Subnet;
 use sa_sm::wanted::pkeys::Places;
 use sa_sm::wanted::port_info::Common;
-use sa_sm::writing::{Transition, Wanted};
+use sa_sm::writing::{Drained, Transition, Wanted};
 use sa_wire::{Guid, Lid, Pkey};
 use thiserror::Error;
 
@@ -115,6 +115,13 @@ pub enum PlanFinding {
         /// Why not, in words.
         why: &'static str,
     },
+    /// No order of writing was free of credit loops: these had no path for a while, so that packets of before were gone.
+    Drained {
+        /// What it was.
+        drained: Drained,
+        /// Pairs of a host and one of the LIDs that had a path over switches which changed it.
+        pairs: usize,
+    },
     /// The new routes close a credit loop with packets that have the SLs of the old ones.
     OldSls,
     /// Routes lead over what is drained, as there are none without it.
@@ -155,6 +162,8 @@ pub struct Planned {
     /// The LID of the SM's port.
     pub sm_lid: Lid,
     inputs: Inputs,
+    /// Pairs without a path while routes change.
+    pairs: usize,
 }
 
 impl Planner {
@@ -291,6 +300,7 @@ impl Planner {
             wanted: Arc::new(wanted),
             findings: lid_findings.chain(other_engine).chain(findings).collect(),
             transition: Transition::default(),
+            pairs: 0,
             sm_lid,
             inputs,
         })
@@ -303,13 +313,20 @@ impl Planned {
     pub fn change_from(&mut self, held: &Subnet, before: Option<&FabricState>) -> Transition {
         let judged = transition::of(held, &self.wanted, &self.compiled.parts, before);
         self.findings.extend(judged.finding);
-        self.transition = judged.transition;
+        (self.transition, self.pairs) = (judged.transition, judged.pairs);
         self.transition.clone()
     }
 
     /// [`Self::change_from`], for who only wants to know.
     pub fn would_change_from(&self, held: &Subnet, before: Option<&FabricState>) -> Transition {
         transition::of(held, &self.wanted, &self.compiled.parts, before).transition
+    }
+
+    /// Routes have changed, and this was without a path meanwhile: a finding of this sweep.
+    pub fn changed(&mut self, drained: Option<Drained>) {
+        let pairs = self.pairs;
+        let finding = drained.map(|drained| PlanFinding::Drained { drained, pairs });
+        self.findings.extend(finding);
     }
 
     /// What was found, in a word: two sweeps with the same found the same, and gave the same LIDs.
@@ -348,6 +365,18 @@ impl fmt::Display for PlanFinding {
                 f,
                 "routes change, and the old and the new ones together are not proved free of credit loops: {why}; each are by themselves"
             ),
+            Self::Drained { drained, pairs } => {
+                let (lids, ms) = (drained.lids, drained.took.as_millis());
+                let end = match drained.is_over {
+                    true => "",
+                    false => ", and some have none yet, as a switch did not take its table: the next sweep goes on",
+                };
+                write!(
+                    f,
+                    "routes changed in no order that was proved free of credit loops, so {lids} LIDs had no path for {ms} ms until packets \
+                     of before were gone; packets of {pairs} pairs of a host and a LID were dropped{end}"
+                )
+            }
             Self::OldSls => f.write_str(
                 "SLs of paths change, and packets with old ones could close a credit loop on the new routes; let clients ask for paths again",
             ),
@@ -359,6 +388,7 @@ impl fmt::Display for PlanFinding {
     }
 }
 
+/// What of OpenSM's options says how LIDs are given: their words have the meaning that they have there.
 fn lid_options(options: &OpenSmOptions) -> LidOptions {
     LidOptions {
         lmc: options.lmc.unwrap_or_default(),

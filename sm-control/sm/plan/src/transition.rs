@@ -10,8 +10,12 @@
 //! |---|---|---|
 //! | no loop at any moment | all at once, destination first | nothing |
 //! | stages without one | stage by stage | their number, in the log line of the sweep |
+//! | none, but some with LIDs that lead nowhere for a while | stage by stage, and waiting | which LIDs and how many pairs, for how long |
 //! | none, but for SLs of before | as for SLs of afterwards alone | clients have to ask again |
 //! | no stages, too much to look at, or tables that nobody knows | all at once, destination first | that there is no proof, and why |
+//!
+//! What is waited for is that packets of before are gone. A packet is given up by a switch that it has been in for longer than the
+//! switch's LifeTimeValue says; so they are gone after as many times that as there are switches left on their ways.
 //!
 //! A change is written in any case: the old routes lead over what is gone, and packets that wait for ever are dropped by the timers
 //! of switches, while packets that lead nowhere stay lost.
@@ -19,10 +23,11 @@
 //! Only switches that data passes through count: others have no packets. While a change is written the SA gives the SLs that it gave before
 //! it, and clients keep those until they ask again; so packets count with the SLs of before and those of afterwards.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
 
 use routing::placement::Coordinate;
-use routing::proof::mixture::{Change, Safety};
+use routing::proof::mixture::{self, Change, Safety, Stages};
 use routing::proof::{Judge, PathSls};
 use routing::{EndPortIx, SwitchIx};
 use sa_compiler::pipeline;
@@ -45,6 +50,8 @@ use crate::unheld::ports_of;
 pub(crate) struct Judged {
     /// LIDs that change together; one stage, or none, where they all may.
     pub(crate) transition: Transition,
+    /// Pairs of a host and a LID that have no path meanwhile.
+    pub(crate) pairs: usize,
     /// What a person should know.
     pub(crate) finding: Option<PlanFinding>,
 }
@@ -71,6 +78,7 @@ pub(crate) fn of(
         return held.transition(pipeline::path_sls(parts));
     }
     // A path that is new has new SLs alone, and one that is kept may have both: all of them count.
+    // Clients keep an SL until they ask again, so both are under way for as long as nobody knows.
     let both = held.transition(PathSls::ByPair(&old_sls));
     if both.finding.is_none() {
         return both;
@@ -84,31 +92,69 @@ pub(crate) fn of(
 }
 
 impl Judged {
+    /// All at once, in the order that avoids circles and holes, and with a word to a person: nothing better is known.
+    /// `why`: ends the sentence of the finding.
     fn not_proved(why: &'static str) -> Self {
         Self {
-            transition: Transition::default(),
             finding: Some(PlanFinding::NotProvedTogether { why }),
+            ..Self::default()
         }
     }
 
-    /// Stages as the writing takes them: a bit for each LID of a block. One is no stage: there is nothing to wait for.
-    fn in_stages(stages: &[Vec<u16>]) -> Self {
-        let several = stages.len() > 1;
-        let stages = stages.iter().filter(|_| several).map(|lids| {
-            let mut stage = Stage::default();
-            for lid in lids {
-                *stage.0.entry(u32::from(lid / 64)).or_default() |= 1 << (lid % 64);
-            }
-            stage
+    /// Stages as the writing takes them, with the time that packets need to be gone. `life`: how long one may be in a switch, none
+    /// where nothing bounds that.
+    fn in_stages(stages: &Stages, life: Option<Duration>) -> Self {
+        let rest = |passes: usize| {
+            let passes = u32::try_from(passes).unwrap_or(u32::MAX);
+            life.map(|life| life.saturating_mul(passes))
+        };
+        let is_bounded = |stage: &mixture::Stage| {
+            stage.passes == 0 || rest(stage.passes).is_some_and(|rest| rest <= MOST_REST)
+        };
+        let finding = (!stages.stages.iter().all(is_bounded)).then_some(PlanFinding::NotProvedTogether {
+            why: "packets may stay in switches for longer than is waited for them (LifeTimeValue)",
+        });
+        let made = stages.stages.iter().map(|stage| Stage {
+            lids: by_block(&stage.lids),
+            leads_nowhere: stage.leads_nowhere,
+            rest: match stage.passes {
+                0 => Duration::ZERO,
+                passes => rest(passes).unwrap_or(MOST_REST).min(MOST_REST),
+            },
         });
         Self {
             transition: Transition {
-                stages: stages.collect(),
+                stages: made.collect(),
+                is_before_tables: stages.is_before_sl2vl,
             },
-            finding: None,
+            pairs: stages.pairs,
+            finding,
         }
     }
 }
+
+/// A bit for each LID of a block.
+fn by_block(lids: &[u16]) -> BTreeMap<u32, u64> {
+    let mut blocks = BTreeMap::new();
+    for lid in lids {
+        *blocks.entry(u32::from(lid / 64)).or_default() |= 1 << (lid % 64);
+    }
+    blocks
+}
+
+/// The longest that a packet may be in one switch, of those that packets pass. None where some switch keeps them for ever.
+/// Source: IBA vol. 1, 14.2.5.4: 4.096 µs times 2 to the power of LifeTimeValue, and no limit above 19.
+fn life(found: &Subnet) -> Option<Duration> {
+    let switches = found.nodes().iter().filter(|node| node.passes_data());
+    let lives = switches.map(|node| match node.switch_info?.life_time_and_change >> 3 {
+        exponent @ 0..=19 => Some(Duration::from_nanos(4096 << exponent)),
+        _ => None,
+    });
+    lives.collect::<Option<Vec<_>>>()?.into_iter().max()
+}
+
+/// Nothing waits for longer: links that are down wait with it.
+const MOST_REST: Duration = Duration::from_secs(30);
 
 /// Switches with packets whose tables are to change.
 /// The same comparison as the writing makes.
@@ -121,6 +167,8 @@ struct Differing {
 }
 
 impl Differing {
+    /// Compares each block that is wanted with what is held of it.
+    /// Cost: a comparison of 64 bytes for each block of each switch.
     fn new(found: &Subnet, wanted: &Wanted) -> Self {
         let mut differing = Self {
             routes: BTreeSet::new(),
@@ -154,6 +202,7 @@ impl Differing {
 /// What switches hold, in the numbers of the compiler. Of switches that change nothing there is no copy.
 struct Held<'a> {
     parts: &'a FabricState,
+    life: Option<Duration>,
     /// By switch, then by LID; none where it is as planned.
     rows: Vec<Option<Vec<u8>>>,
     /// By switch, input and output port; what is not in it is as planned.
@@ -161,10 +210,13 @@ struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
+    /// Copies the tables of the switches that change theirs, and nothing of the others: in a large subnet few do.
+    /// `differing`: which these are. A switch that the compiler does not know has no routes, and is left out.
     fn new(found: &Subnet, parts: &'a FabricState, differing: &Differing) -> Self {
         let index = Index::new(found, parts);
         let mut held = Self {
             parts,
+            life: life(found),
             rows: vec![None; parts.topology.switches.len()],
             sl2vl: HashMap::new(),
         };
@@ -186,6 +238,8 @@ impl<'a> Held<'a> {
         held
     }
 
+    /// Takes all SL2VL tables that a switch holds. Which input and output ports a block means is in its modifier;
+    /// where several mean the same ports, that of single ports counts.
     fn add_sl2vl(&mut self, node: &Node, switch: SwitchIx) {
         // A block for all ports comes behind those of single ones by its modifier, and holds for the others.
         for (block, data) in node.tables.blocks() {
@@ -218,7 +272,7 @@ impl<'a> Held<'a> {
         };
         match change.safety(parts.proven.as_deref()) {
             Safety::AtOnce => Judged::default(),
-            Safety::InStages(stages) => Judged::in_stages(&stages),
+            Safety::InStages(stages) => Judged::in_stages(&stages, self.life),
             Safety::Unproved => {
                 Judged::not_proved("they could close a credit loop in any order that was tried")
             }

@@ -34,7 +34,7 @@ pub struct RunError {
     /// What failed.
     pub cause: PortError,
     /// How far the sweep was.
-    pub progress: Progress,
+    pub progress: Box<Progress>,
 }
 
 /// Time as all sweeps of this process count it: since the first call.
@@ -62,7 +62,7 @@ pub fn run<P: Plan>(
     let outcome = turns.until_over(stop, watch);
     outcome.map_err(|cause| RunError {
         cause,
-        progress: sweep.progress(),
+        progress: Box::new(sweep.progress()),
     })
 }
 
@@ -135,7 +135,7 @@ impl<P: Plan> Turns<'_, P> {
 
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Progress { nodes, open, .. } = self.progress;
+        let Progress { nodes, open, .. } = *self.progress;
         write!(
             f,
             "the SM's port failed after {nodes} nodes, with {open} requests open: {}; ",

@@ -104,6 +104,8 @@ pub fn step(own: &SmInfo, event: Event<'_>) -> (SmState, Action) {
     }
 }
 
+/// After a discovery. `others`: all SMs that it has found, those that do not count among them.
+/// A master keeps the subnet until a greater one can be handed it.
 fn found(own: &SmInfo, others: &[Other]) -> (SmState, Action) {
     let state = own.state;
     let counting = || {
@@ -139,6 +141,7 @@ fn found(own: &SmInfo, others: &[Other]) -> (SmState, Action) {
     }
 }
 
+/// The SM that is waited for has answered.
 fn polled(own: &SmInfo, other: &SmInfo) -> (SmState, Action) {
     let is_master = own.trusts(other) && other.state == SmState::Master;
     let is_greater =
@@ -154,6 +157,7 @@ fn polled(own: &SmInfo, other: &SmInfo) -> (SmState, Action) {
     }
 }
 
+/// It has not answered so often that it counts as gone: who is there now is found out anew.
 const fn silent(state: SmState) -> (SmState, Action) {
     match state {
         SmState::Standby => (SmState::Discovering, Action::Discover),

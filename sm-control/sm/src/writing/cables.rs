@@ -57,6 +57,7 @@ impl Cables {
         cables
     }
 
+    /// Where each port of a switch leads. Shape: by port; a port whose link is not Active leads nowhere.
     fn hops_of(&self, subnet: &Subnet, node: NodeIx) -> Vec<Hop> {
         let ports = subnet.node(node).into_iter().flat_map(Node::ports);
         let hop = |(port, _)| self.hop_of(subnet, PortRef { node, port });

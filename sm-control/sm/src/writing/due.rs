@@ -5,6 +5,7 @@
 
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::records::SwitchInfoRecord;
+use sa_wire::smp::attribute;
 
 use super::fresh;
 use super::set::{Kind, Set};
@@ -30,6 +31,11 @@ pub(super) enum Due {
 }
 
 impl Due {
+    /// It is an SL2VL table.
+    pub(super) const fn is_sl2vl(self) -> bool {
+        matches!(self, Self::Table(block) if block.attribute == attribute::SL_TO_VL)
+    }
+
     /// The Set itself. `None` where the node is gone, or nothing like it is wanted: neither happens while the same is wanted.
     pub(super) fn set(self, node: NodeIx, subnet: &Subnet, wanted: &Wanted) -> Option<Set> {
         let (port, kind, data) = match self {

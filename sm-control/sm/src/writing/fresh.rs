@@ -56,6 +56,7 @@ pub(super) fn without(data: &Data, lids: u64) -> Data {
     data
 }
 
+/// A switch without a link that passes data: what it gets comes to life with its first link.
 fn is_fresh(subnet: &Subnet, at: NodeIx) -> bool {
     let node = subnet.node(at);
     node.is_some_and(|node| node.is_switch() && !node.passes_data())
@@ -78,6 +79,8 @@ fn circle(subnet: &Subnet, wanted: &Wanted, from: NodeIx, lid: (Block, usize)) -
     Vec::new()
 }
 
+/// The switch after this one; none where the LID has no entry, or a host is there.
+/// What is wanted counts of fresh switches, and what is held of others.
 fn next(
     subnet: &Subnet,
     wanted: &Wanted,

@@ -27,6 +27,7 @@ impl Writing {
         });
     }
 
+    /// Brings up those links whose both ends are ready; the others go on waiting.
     fn release(&mut self, subnet: &Subnet, is_ready: impl Fn(&Self, PortRef) -> bool) {
         let links = core::mem::take(&mut self.links);
         for (one, other) in links {
@@ -57,6 +58,7 @@ impl Writing {
         }
     }
 
+    /// A Set of the state at one end. It waits behind what is in the queue, and counts as one of links until its outcome.
     fn ask_state(&mut self, subnet: &Subnet, at: PortRef, state: PortState) {
         if let Some(data) = with_state(subnet, at, state) {
             self.link_sets += 1;
@@ -96,6 +98,7 @@ pub(super) fn to_bring_up(subnet: &Subnet) -> Vec<(PortRef, PortRef)> {
         .collect()
 }
 
+/// The state that a port was last told to have, or has told.
 fn state(subnet: &Subnet, at: PortRef) -> Option<PortState> {
     let state = subnet.port(at)?.state();
     state.filter(|state| *state > PortState::Down)

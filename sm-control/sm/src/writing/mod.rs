@@ -44,12 +44,14 @@ mod order;
 mod rehearsal;
 mod routes;
 mod set;
+mod stages;
 mod turns;
 mod wanted;
 mod ways;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::smp::attribute;
@@ -64,6 +66,7 @@ use crate::model::{Finding, Node, Place, PortState, Subnet};
 
 pub use self::rehearsal::Rehearsal;
 pub use self::set::{Memory, Set};
+pub use self::stages::Drained;
 pub use self::wanted::{Stage, Transition, Wanted};
 
 /// The writing of one sweep.
@@ -122,7 +125,11 @@ impl Writing {
         let mut nodes: Vec<Progress> = subnet.places().map(progress).collect();
         hold_back(subnet, &wanted, &mut nodes, &mut routes);
         let all: BTreeSet<NodeIx> = subnet.places().map(|(node, _)| node).collect();
-        routes.set_stages(transition.stages);
+        routes.set_transition(transition);
+        let gate = match routes.is_before_tables() {
+            true => Gate::Before,
+            false => Gate::Tables,
+        };
         let mut writing = Self {
             nodes,
             wanted,
@@ -134,7 +141,7 @@ impl Writing {
             preparing: all,
             link_sets: 0,
             routes,
-            gate: Gate::Tables,
+            gate,
             memory,
             failed: 0,
         };
@@ -162,12 +169,13 @@ impl Writing {
     pub fn next_set(
         &mut self,
         subnet: &Subnet,
+        now: Duration,
         is_slow: impl Fn(NodeIx) -> bool,
     ) -> Option<(Request, Set)> {
         loop {
             self.open(subnet, &is_slow);
             let set = self.next_queued(subnet);
-            let Some(set) = set.or_else(|| self.next_route(subnet)) else {
+            let Some(set) = set.or_else(|| self.next_route(subnet, now)) else {
                 if self.end_routes(subnet) {
                     continue;
                 }
@@ -227,6 +235,16 @@ impl Writing {
         self.waiting + self.routes.waiting()
     }
 
+    /// When [`Self::next_set`] may have something without an answer: packets of before are gone then.
+    pub fn wakes_at(&self) -> Option<Duration> {
+        self.routes.wakes_at()
+    }
+
+    /// What was without a path so far for the sake of changed routes; none where nothing was.
+    pub fn drained(&self) -> Option<Drained> {
+        self.routes.drained()
+    }
+
     /// Sets that were refused or not answered so far.
     pub const fn failed(&self) -> u64 {
         self.failed
@@ -237,6 +255,7 @@ impl Writing {
         self.memory
     }
 
+    /// A Set is over, with whatever outcome: who waited for it goes on.
     fn ended(&mut self, set: &Set, subnet: &Subnet) {
         if matches!(set.kind, Kind::State(_) | Kind::Look(_)) {
             self.link_sets = self.link_sets.saturating_sub(1);
@@ -275,6 +294,15 @@ impl Writing {
         };
         if let Some(progress) = self.nodes.get_mut(set.at.node.get()) {
             progress.is_held |= needed;
+        }
+        // Who refuses SL2VL will not have it in a later sweep either, so waiting is of no use.
+        let is_sl2vl = matches!(set.kind, Kind::Table(it) if it.attribute == attribute::SL_TO_VL);
+        if is_sl2vl && !is_refused && turns::passes_data(subnet, set.at.node) {
+            self.routes.give_up();
+            // Who waited for these has nothing to wait for any more.
+            if self.routes.is_over() {
+                subnet.places().for_each(|(node, _)| self.go_on(node));
+            }
         }
         if is_refused && let Some(key) = key(set, subnet) {
             self.memory.note(key, set.data, None);
@@ -425,6 +453,7 @@ fn key(set: &Set, subnet: &Subnet) -> Option<set::Key> {
     }
 }
 
+/// Where a port is, for words to a person.
 fn place(subnet: &Subnet, at: PortRef) -> Place {
     Place {
         route: subnet.route(at).cloned().unwrap_or_default(),

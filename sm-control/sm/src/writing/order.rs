@@ -79,13 +79,13 @@ impl Change {
     }
 }
 
-/// The block of every switch. Shape: by number of the switch; no path where nobody knows.
-pub(super) type Rows = Vec<Data>;
+/// The block of every switch. Shape: by number of the switch; none where nobody knows.
+pub(super) type Rows = Vec<Option<Data>>;
 
 impl Order {
     /// For the LIDs of `mask`. `held`: the block of all switches now; `changes`: by number of the switch. With
-    /// `is_careful` a LID stays as it is where its new path is none and the old one leads to its port, or where the new one is
-    /// a circle: for what is left after some switch did not take its block.
+    /// `is_careful` a LID stays as it is where its new path does not lead to its port by what is known: for what is left after some
+    /// switch did not take its block.
     pub(super) fn new(
         cables: &Cables,
         held: &Rows,
@@ -109,7 +109,7 @@ impl Order {
         let mut ways = Ways::new(cables, held);
         let used = order.members.values().fold(0, |used, it| used | it.left);
         for place in (0..LIDS).filter(|place| used >> place & 1 == 1) {
-            order.settle(&mut ways, held, place, is_careful);
+            order.settle(&mut ways, place, is_careful);
         }
         order.members.retain(|_, member| member.left != 0);
         order.ready = order
@@ -123,31 +123,13 @@ impl Order {
 
     /// Who waits for whom, for one LID.
     /// Cost: a look at each switch on the new ways of those that change.
-    fn settle(&mut self, ways: &mut Ways<'_>, held: &Rows, place: usize, is_careful: bool) {
+    fn settle(&mut self, ways: &mut Ways<'_>, place: usize, is_careful: bool) {
         let bit = 1 << place;
-        let members: Vec<u32> = self
-            .members
-            .iter()
-            .filter(|(_, it)| it.left & bit != 0)
-            .map(|(at, _)| *at)
-            .collect();
-        ways.begin(place);
-        for switch in &members {
-            if let Some(member) = self.members.get(switch) {
-                ways.change(*switch, &member.wanted);
-            }
-        }
-        for switch in members {
+        for switch in self.going(ways, place, is_careful) {
             let (way, before) = ways.of(switch);
-            let keeps = is_careful
-                && (way == Way::Circle || (way == Way::Lost && ways.delivers(held, switch)));
             let Some(member) = self.members.get_mut(&switch) else {
                 continue;
             };
-            if keeps {
-                member.left &= !bit;
-                continue;
-            }
             // Others may send to it yet, and are to go another way.
             if way != Way::Delivered {
                 member.late |= bit;
@@ -168,6 +150,45 @@ impl Order {
         }
         // Where nobody has a way there is nobody to wait for.
         self.release_late(place);
+    }
+
+    /// The switches that take their new entry for a LID, and [`Ways`] by these. The others keep what they hold: their new way leads to
+    /// one that is not asked, because it is mute or did not take its block, and whose old entry leads back here or nobody knows where.
+    ///
+    /// ```text
+    ///  M is mute, and holds "to A"     A is to send to M: packets would go to and fro, until M answers
+    ///  B is to send to A               B has the old way of A then, which may be another circle: so all are looked at again
+    /// ```
+    fn going(&mut self, ways: &mut Ways<'_>, place: usize, is_careful: bool) -> Vec<u32> {
+        let bit = 1 << place;
+        let members = self.members.iter();
+        let members = members.filter(|(_, member)| member.left & bit != 0);
+        let mut going: Vec<u32> = members.map(|(at, _)| *at).collect();
+        loop {
+            ways.begin(place);
+            for switch in &going {
+                if let Some(member) = self.members.get(switch) {
+                    ways.change(*switch, &member.wanted);
+                }
+            }
+            let before = going.len();
+            going.retain(|switch| {
+                let goes = match ways.of(*switch).0 {
+                    Way::Delivered => true,
+                    // Of what is lost nothing more is lost.
+                    Way::Lost => !is_careful,
+                    Way::Unsafe => false,
+                };
+                if let Some(member) = self.members.get_mut(switch).filter(|_| !goes) {
+                    member.left &= !bit;
+                }
+                goes
+            });
+            // Each round has fewer, so there is a last one.
+            if going.len() == before {
+                return going;
+            }
+        }
     }
 
     /// The next block that may go out, with the number of its switch. The same switch comes again where its LIDs go in parts, but
@@ -287,6 +308,7 @@ impl Order {
 }
 
 impl Member {
+    /// `left`: a bit for each LID that it is to change. Nothing waits yet and nothing is under way.
     fn new(change: &Change, left: u64) -> Self {
         Self {
             held: change.held.unwrap_or([NO_PATH; LIDS]),

@@ -19,6 +19,7 @@ use core::hash::{Hash, Hasher};
 use std::collections::BTreeMap;
 use std::hash::DefaultHasher;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::set::{Kind, Memory, Set};
 use super::wanted::without_change;
@@ -50,8 +51,16 @@ impl Rehearsal {
             true => Writing::new(subnet, wanted, transition, memory),
             false => Writing::without_links(subnet, wanted, memory),
         };
-        // Nothing is under way at any time, so whatever waits for an answer goes on at once.
-        while let Some((request, set)) = writing.next_set(subnet, |_| false) {
+        // Nothing is under way at any time, so whatever waits for an answer goes on at once. Time passes where it waits for that.
+        let mut now = Duration::ZERO;
+        loop {
+            let Some((request, set)) = writing.next_set(subnet, now, |_| false) else {
+                match writing.wakes_at() {
+                    Some(wakes) if wakes > now => now = wakes,
+                    _ => break,
+                }
+                continue;
+            };
             // Looks whether a port has come up are Gets.
             if request.set.is_some() {
                 self.note(&set, subnet);

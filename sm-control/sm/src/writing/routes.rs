@@ -13,7 +13,7 @@
 //! | | when | then |
 //! |---|---|---|
 //! | a block | all switches took it, or none of the others can | the next block of its stage |
-//! | a stage | all of its blocks | the next stage; none any more where a switch did not take its block |
+//! | a stage | all of its blocks, and its rest is over | the next stage; where a switch does not hold it, none any more |
 //! | all | the last stage, which has what no stage named | [`Routes::is_over`], and links to hosts come up |
 //!
 //! No end waits for a switch that does not answer: a Set has its outcome after the last try, and a block that nobody can go on with is
@@ -25,14 +25,16 @@
 //! those that stay as they are: 250 KB at 3,920 switches, of [`MOST_ACTIVE`] at most.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::smp::attribute;
 
 use super::cables::Cables;
-use super::order::{Change, Order, Rows};
+use super::order::{Change, Order, Rows, differing};
 use super::set::{Kind, Set};
-use super::wanted::Stage;
+use super::stages::{Drained, Next, Stages};
+use super::wanted::{Stage, Transition};
 use crate::model::attributes::Data;
 use crate::model::{Block, Subnet};
 use crate::wanted::linear::{self, NO_PATH};
@@ -50,15 +52,13 @@ pub(super) struct Routes {
     /// Of which any are.
     nodes: BTreeSet<NodeIx>,
     /// LIDs that change together; all in one without any.
-    stages: VecDeque<Stage>,
+    stages: Stages,
     /// Of the stage at hand: blocks, with a bit for each LID.
     todo: VecDeque<(u32, u64)>,
     /// Those that are looked at, by number of the block.
     active: BTreeMap<u32, Order>,
-    /// A switch did not take a block as it was sent.
-    has_failed: bool,
-    /// Cables are laid out: from then on links count as they were then.
-    has_begun: bool,
+    /// Cables are laid out, and whether before other tables: from then on links count as they were then.
+    laid_early: Option<bool>,
 }
 
 impl Routes {
@@ -82,11 +82,44 @@ impl Routes {
     }
 
     /// LIDs that change together, one stage after the other; those that no stage has are the last.
-    pub(super) fn set_stages(&mut self, stages: Vec<Stage>) {
+    pub(super) fn set_transition(&mut self, transition: Transition) {
         // A stage names LIDs, and what nobody thought of must be written all the same.
         let all = self.changes.keys().map(|block| (*block, u64::MAX));
-        let rest = Stage(all.collect());
-        self.stages = stages.into_iter().chain([rest]).collect();
+        self.stages = Stages::new(transition, all.collect());
+        if self.is_over() {
+            self.stages.stop();
+        }
+    }
+
+    /// Other tables have to wait: the first stage comes before them, and is not over.
+    pub(super) const fn is_before_tables(&self) -> bool {
+        self.stages.is_before_tables()
+    }
+
+    /// SL2VL of switches that pass data stays, as the stage before it failed.
+    pub(super) const fn keeps_sl2vl(&self) -> bool {
+        self.stages.keeps_sl2vl()
+    }
+
+    /// When the rest after a stage is over.
+    pub(super) const fn wakes_at(&self) -> Option<Duration> {
+        self.stages.wakes_at()
+    }
+
+    /// What was without a path.
+    pub(super) fn drained(&self) -> Option<Drained> {
+        self.stages.drained()
+    }
+
+    /// No more blocks: a table that the proof counts on is not there. What is under way goes on, and the next sweep judges anew.
+    pub(super) fn give_up(&mut self) {
+        // What is under way cannot be taken back; what it leads to is proved without the rest.
+        self.todo.clear();
+        self.stages.stop();
+        if self.active.is_empty() {
+            self.changes.clear();
+            self.nodes.clear();
+        }
     }
 
     /// Nothing is to be written, or all was.
@@ -108,10 +141,11 @@ impl Routes {
     }
 
     /// The next Set. `None`: answers have to come first, or all is over, which [`Self::is_over`] then says.
-    pub(super) fn next(&mut self, subnet: &Subnet) -> Option<Set> {
-        // Not before: links that come up first are to count.
-        if !self.has_begun {
-            self.has_begun = true;
+    pub(super) fn next(&mut self, subnet: &Subnet, now: Duration) -> Option<Set> {
+        // Not before: links that come up first are to count. What comes before other tables needs no order.
+        let is_early = self.is_before_tables();
+        if self.laid_early != Some(is_early) {
+            self.laid_early = Some(is_early);
             self.cables = Cables::new(subnet);
         }
         loop {
@@ -124,12 +158,13 @@ impl Routes {
             }
             // A second order may have something to send at once.
             let goes_on = self.end_orders(subnet);
-            if !goes_on && !self.begin_next(subnet) {
+            if !goes_on && !self.begin_next(subnet, now) {
                 return None;
             }
         }
     }
 
+    /// A block for the switch of that number. None where there is no such switch any more.
     fn set(&self, number: u32, switch: u32, data: &Data) -> Option<Set> {
         let node = self.cables.node(switch)?;
         Some(Set {
@@ -157,7 +192,6 @@ impl Routes {
         }
         let node = subnet.node(set.at.node);
         let held = node.and_then(|node| node.tables.get(block));
-        self.has_failed |= held != Some(&set.data);
         order.answered(switch, held);
         true
     }
@@ -197,19 +231,26 @@ impl Routes {
     }
 
     /// Looks at one block more. False where there is none, or too many are looked at.
-    fn begin_next(&mut self, subnet: &Subnet) -> bool {
+    fn begin_next(&mut self, subnet: &Subnet, now: Duration) -> bool {
         while self.todo.is_empty() && self.active.is_empty() {
-            // Blocks of the next stage wait until all of this one are acknowledged, as their proof counts on it: what is left is judged
-            // anew by the next sweep.
-            if self.has_failed {
-                self.stages.clear();
+            // Blocks of the next stage wait until all of this one are acknowledged.
+            let was_before = self.is_before_tables();
+            let ended = self.stages.ended();
+            let is_held = ended.is_none_or(|stage| self.is_held(subnet, stage));
+            let next = self.stages.next(now, is_held);
+            match next {
+                Next::Begin(lids) => self.todo = lids.into_iter().collect(),
+                Next::Rest => return false,
+                Next::Over => {
+                    self.changes.clear();
+                    self.nodes.clear();
+                    return false;
+                }
             }
-            let Some(stage) = self.stages.pop_front() else {
-                self.changes.clear();
-                self.nodes.clear();
+            // Other tables and links come first.
+            if was_before && !self.is_before_tables() {
                 return false;
-            };
-            self.todo = stage.0.into_iter().collect();
+            }
         }
         if self.active.len() >= MOST_ACTIVE {
             return false;
@@ -224,30 +265,59 @@ impl Routes {
         true
     }
 
-    /// What all switches hold of a block. What nobody knows leads nowhere.
+    /// What all switches hold of a block.
     fn rows(&self, subnet: &Subnet, number: u32) -> Rows {
         let row = |node: &NodeIx| {
             let tables = subnet.node(*node).map(|node| &node.tables);
             let data = tables.and_then(|tables| tables.get(linear::block(number)));
-            data.copied().unwrap_or([NO_PATH; 64])
+            data.copied()
         };
         self.cables.nodes().iter().map(row).collect()
     }
 
+    /// What each switch that changes a block holds of it, and what it should hold when the stage at hand is over.
+    /// One of which nobody knows what it holds takes no part in a stage that leads nowhere: there is nothing to take away from.
     fn changes_of(&self, subnet: &Subnet, number: u32) -> BTreeMap<u32, Change> {
         let nodes = self.changes.get(&number).into_iter().flatten();
         let changes = nodes.filter_map(|(node, wanted)| {
             let switch = self.cables.number(*node)?;
             let tables = subnet.node(*node).map(|node| &node.tables)?;
             let held = tables.get(linear::block(number)).copied();
-            Some((
-                switch,
-                Change {
-                    held,
-                    wanted: *wanted,
-                },
-            ))
+            let wanted = match self.stages.leads_nowhere() {
+                true => nowhere(held.as_ref()?, wanted),
+                false => *wanted,
+            };
+            Some((switch, Change { held, wanted }))
         });
         changes.collect()
     }
+
+    /// Whether all switches have the entries of a stage.
+    fn is_held(&self, subnet: &Subnet, stage: &Stage) -> bool {
+        stage.lids.iter().all(|(number, mask)| {
+            let mut nodes = self.changes.get(number).into_iter().flatten();
+            nodes.all(|(node, wanted)| {
+                let tables = subnet.node(*node).map(|node| &node.tables);
+                let held = tables.and_then(|tables| tables.get(linear::block(*number)));
+                held.is_some_and(|held| {
+                    let wanted = match stage.leads_nowhere {
+                        true => nowhere(held, wanted),
+                        false => *wanted,
+                    };
+                    differing(held, &wanted) & mask == 0
+                })
+            })
+        })
+    }
+}
+
+/// What is held, without a path where something else is wanted.
+fn nowhere(held: &Data, wanted: &Data) -> Data {
+    let mut data = *held;
+    for (held, wanted) in data.iter_mut().zip(wanted) {
+        if *held != *wanted {
+            *held = NO_PATH;
+        }
+    }
+    data
 }

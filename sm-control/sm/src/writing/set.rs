@@ -143,6 +143,8 @@ impl Memory {
         self.is_in_vain(&key, sent, None)
     }
 
+    /// Remembers that a value was sent and did not come to be. `held`: what the node said that it holds instead; none
+    /// where it refused.
     pub(super) fn note(&mut self, key: Key, sent: Data, held: Option<Data>) {
         let before = self.0.get(&key);
         let again = before.filter(|it| it.sent == sent && it.held.is_none());
@@ -173,6 +175,7 @@ impl Memory {
         self.0.values().any(|tried| tried.held.is_none())
     }
 
+    /// The node holds what it was sent: nothing of it is remembered.
     pub(super) fn forget(&mut self, key: &Key) {
         self.0.remove(key);
     }

@@ -12,7 +12,7 @@ use super::Writing;
 use super::difference::Stages;
 use super::due::Due;
 use super::set::Set;
-use crate::model::{Block, Subnet};
+use crate::model::{Block, Node, Subnet};
 
 /// Whose turn it is.
 #[derive(Debug)]
@@ -45,6 +45,10 @@ impl Writing {
         while progress.open == 0 {
             if progress.stage == LAST {
                 self.preparing.remove(&node);
+            }
+            // SL2VL may change only when LIDs that would close a loop with it lead nowhere.
+            if progress.stage == TABLES && self.routes.is_before_tables() {
+                return;
             }
             // A larger LinearFDBTop shows entries, and a new M_Key voids what is under way.
             if progress.stage == LAST && self.routes.has(node) {
@@ -83,11 +87,22 @@ impl Writing {
                 continue;
             };
             self.waiting -= 1;
-            match due.set(node, subnet, &self.wanted) {
+            // What had to be done before it was not: the next sweep judges anew.
+            let is_kept = due.is_sl2vl() && self.routes.keeps_sl2vl() && passes_data(subnet, node);
+            let set = due.set(node, subnet, &self.wanted);
+            match set.filter(|_| !is_kept) {
                 Some(set) => return Some(set),
-                None => self.done(node),
+                None => self.left_out(node, is_kept),
             }
         }
+    }
+
+    /// A Set that is not sent. A table that packets need is missing with `is_needed`.
+    fn left_out(&mut self, node: NodeIx, is_needed: bool) {
+        if let Some(progress) = self.nodes.get_mut(node.get()) {
+            progress.is_held |= is_needed;
+        }
+        self.done(node);
     }
 
     /// One Set less of a node is under way.
@@ -109,6 +124,12 @@ impl Progress {
         }
     }
 
+    /// SL2VL is due, and not all of it has an outcome. The proof of changed routes counts on it.
+    pub(super) fn owes_sl2vl(&self) -> bool {
+        let mut tables = self.stages.get(TABLES).into_iter().flatten();
+        self.stage <= TABLES + 1 && tables.any(|due| due.is_sl2vl())
+    }
+
     /// These LIDs of a block lead nowhere at first. False where the block is not to be written.
     pub(super) fn hold_back(&mut self, block: Block, lids: u64) -> bool {
         let mut all = self.stages.iter_mut().flatten();
@@ -128,5 +149,12 @@ impl Progress {
     }
 }
 
+/// Packets may be in this switch now.
+pub(super) fn passes_data(subnet: &Subnet, node: NodeIx) -> bool {
+    subnet.node(node).is_some_and(Node::passes_data)
+}
+
+/// The stage with other tables.
+const TABLES: usize = 1;
 /// The stage that waits for changed routes.
 const LAST: usize = 3;

@@ -1,6 +1,7 @@
 //! What a subnet should hold.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::records::{PortInfoRecord, SwitchInfoRecord};
@@ -25,14 +26,23 @@ pub struct Wanted {
 /// How changed forwarding tables are written, where data passes already. Nothing in it: all LIDs at once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transition {
-    /// LIDs that change together: the next stage begins when all of the one before is acknowledged. LIDs that are in none
-    /// come last.
+    /// LIDs that change together: the next stage begins when all of the one before is acknowledged, and no other one where
+    /// that fails. LIDs that are in none come last.
     pub stages: Vec<Stage>,
+    /// The first stage comes before other tables, SL2VL among them.
+    pub is_before_tables: bool,
 }
 
-/// LIDs, by block of 64 of the forwarding table: a bit for each, the lowest for the first LID of the block.
+/// LIDs that change together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stage(pub BTreeMap<u32, u64>);
+pub struct Stage {
+    /// By block of 64 of the forwarding table: a bit for each, the lowest for the first LID of the block.
+    pub lids: BTreeMap<u32, u64>,
+    /// They get no path, at the switches that change theirs; else what is wanted.
+    pub leads_nowhere: bool,
+    /// For how long nothing else goes on when all of it is held, so that packets of before are gone.
+    pub rest: Duration,
+}
 
 /// PortInfo without what a Set does not write: states, the port it was asked by, counters.
 pub(super) fn settable(info: &PortInfoRecord) -> PortInfoRecord {

@@ -22,8 +22,8 @@ pub(super) enum Way {
     Delivered,
     /// Into a port without a link, or to no port.
     Lost,
-    /// In a circle.
-    Circle,
+    /// In a circle, or to a switch of which nobody knows where it sends.
+    Unsafe,
 }
 
 /// Paths to one LID after the other, by the entries that are wanted.
@@ -68,15 +68,13 @@ impl<'a> Ways<'a> {
         }
     }
 
-    /// Where a switch sends to, and whether it changes.
-    fn hop(&self, switch: u32) -> (Hop, bool) {
+    /// Where a switch sends to, and whether it changes. None where nobody knows.
+    fn hop(&self, switch: u32) -> (Option<Hop>, bool) {
         match self.changing.get(switch as usize) {
-            Some((round, hop)) if *round == self.round => (*hop, true),
+            Some((round, hop)) if *round == self.round => (Some(*hop), true),
             _ => {
-                let row = self.held.get(switch as usize);
-                let hop = row.map_or(Hop::Nothing, |row| {
-                    self.cables.next(switch, row, self.place)
-                });
+                let row = self.held.get(switch as usize).and_then(Option::as_ref);
+                let hop = row.map(|row| self.cables.next(switch, row, self.place));
                 (hop, false)
             }
         }
@@ -85,9 +83,10 @@ impl<'a> Ways<'a> {
     /// Where the path of a switch leads, and the first switch behind it that changes.
     pub(super) fn of(&mut self, switch: u32) -> (Way, Option<u32>) {
         match self.hop(switch).0 {
-            Hop::End => (Way::Delivered, None),
-            Hop::Nothing => (Way::Lost, None),
-            Hop::Switch(next) => self.from(next),
+            Some(Hop::End) => (Way::Delivered, None),
+            Some(Hop::Nothing) => (Way::Lost, None),
+            Some(Hop::Switch(next)) => self.from(next),
+            None => (Way::Unsafe, None),
         }
     }
 
@@ -101,12 +100,13 @@ impl<'a> Ways<'a> {
                 Some(_) => {}
             }
             // Until it is known better: whoever comes back here goes in a circle.
-            self.note(here, Way::Circle, None);
+            self.note(here, Way::Unsafe, None);
             trail.push(here);
             match self.hop(here).0 {
-                Hop::End => break (Way::Delivered, None),
-                Hop::Nothing => break (Way::Lost, None),
-                Hop::Switch(next) => here = next,
+                Some(Hop::End) => break (Way::Delivered, None),
+                Some(Hop::Nothing) => break (Way::Lost, None),
+                Some(Hop::Switch(next)) => here = next,
+                None => break (Way::Unsafe, None),
             }
         };
         // From the end back, so that each knows the first behind it that changes.
@@ -119,24 +119,10 @@ impl<'a> Ways<'a> {
         (way, changes)
     }
 
+    /// Keeps what came of a walk, so that no switch is walked from twice in a round.
     fn note(&mut self, switch: u32, way: Way, changes: Option<u32>) {
         if let Some(known) = self.known.get_mut(switch as usize) {
             *known = (self.round, way, changes);
         }
-    }
-
-    /// Whether what switches hold leads from this one to the LID's port.
-    pub(super) fn delivers(&self, held: &Rows, from: u32) -> bool {
-        let mut here = from;
-        // More hops than switches: a circle.
-        for _ in 0..=held.len() {
-            let row = held.get(here as usize);
-            match row.map_or(Hop::Nothing, |row| self.cables.next(here, row, self.place)) {
-                Hop::End => return true,
-                Hop::Nothing => return false,
-                Hop::Switch(next) => here = next,
-            }
-        }
-        false
     }
 }

@@ -43,9 +43,10 @@ impl Manager {
         self.may_look(inputs, options)?;
         let begun = Instant::now();
         let attempted = self.attempted(inputs, options, when, before, stamp)?;
-        let Some((planned, progress)) = attempted else {
+        let Some((mut planned, progress)) = attempted else {
             return Ok(None);
         };
+        planned.changed(progress.drained);
         let own = self.identity.now().info;
         let of_keys = self.key_ring.findings(&self.swept.subnet);
         self.said.tell(&own, &self.swept.subnet, &planned, of_keys);
@@ -266,13 +267,21 @@ fn tell_end(progress: &Progress, planned: &Planned, took: Duration) {
     let (smps, sets, ms) = (progress.counts.sent, progress.counts.sets, took.as_millis());
     // Of changed routes, where they could not all change at once.
     let stages = Some(planned.transition.stages.len()).filter(|stages| *stages > 0);
+    // Without a path meanwhile.
+    let drained_lids = progress.drained.map(|drained| drained.lids);
+    let drained_ms = progress.drained.map(|drained| drained.took.as_millis());
     match failed {
-        0 => info!(nodes, smps, sets, stages, ms, "SUBNET UP"),
+        0 => info!(
+            nodes,
+            smps, sets, stages, drained_lids, drained_ms, ms, "SUBNET UP"
+        ),
         _ => warn!(
             nodes,
             smps,
             sets,
             stages,
+            drained_lids,
+            drained_ms,
             failed,
             ms,
             "Errors during initialization: what failed is tried again"

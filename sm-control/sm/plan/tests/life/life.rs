@@ -179,7 +179,7 @@ impl Life {
         self.tally.add(&over);
         if self.is_told && self.wire.is_watched {
             let set = self.wire.walker.counts.sets;
-            println!("  swept: {:?}, {} Sets until {set}", over.came, over.sets);
+            println!("  swept: {}, {} Sets until {set}", over.came, over.sets);
         }
         if let Came::Published { promise, .. } = &over.came {
             self.publish(promise);

@@ -7,6 +7,7 @@
 //! The sweep, the planner and what they leave are the daemon's; its port, files of state, log and counters are not here.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -55,6 +56,25 @@ pub(crate) enum Came {
     Refused(String),
     /// Another SM comes first, and nothing was written.
     Yielded,
+}
+
+impl fmt::Display for Came {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Published { not_held, promise } = self else {
+            return write!(f, "{self:?}");
+        };
+        write!(f, "published, {not_held} blocks not held")?;
+        for stage in &promise.stages {
+            let lids: u32 = stage.lids.values().map(|bits| bits.count_ones()).sum();
+            let to = if stage.leads_nowhere {
+                "nowhere"
+            } else {
+                "new"
+            };
+            write!(f, ", {lids} LIDs {to}, then {:?}", stage.rest)?;
+        }
+        Ok(())
+    }
 }
 
 /// A sweep that is over.

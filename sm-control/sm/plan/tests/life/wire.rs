@@ -200,8 +200,8 @@ impl Wire {
         let smp = Smp::read_from_bytes(bytes).unwrap();
         let watched = promise.filter(|_| self.is_watched);
         let watched = watched.and_then(|promise| Some((self.node_of(&smp)?, promise)));
-        if let Some((node, promise)) = watched {
-            self.walker.before(&self.simulator, node, &smp, promise);
+        if let Some((node, _)) = watched {
+            self.walker.before(&self.simulator, node, &smp, self.now);
         }
         let post = &mut self.simulator;
         post.post(self.sm, PERMISSIVE_LID, bytes, self.now);

@@ -69,14 +69,18 @@ impl Moment {
     }
 }
 
-/// Whether packets could wait for each other for ever, with tables of the moment before and of now.
+/// What packets wait for that may be under way.
+pub(crate) type Waits = BTreeMap<Channel, BTreeSet<Channel>>;
+
+/// Whether packets could wait for each other for ever, with tables of the moment before and of now. `waits`: what those of
+/// earlier moments wait for, to which those of now are added.
 pub(crate) fn has_loop(
     walker: &Walker,
     simulator: &Simulator,
     [before, now]: [&Moment; 2],
     sl_of: SlOf<'_>,
+    waits: &mut Waits,
 ) -> bool {
-    let mut waits: BTreeMap<Channel, BTreeSet<Channel>> = BTreeMap::new();
     let hosts = walker
         .owners()
         .iter()
@@ -102,7 +106,7 @@ pub(crate) fn has_loop(
             }
         }
     }
-    has_cycle(&waits)
+    has_cycle(waits)
 }
 
 /// Channels of a packet that takes so many hops by the tables of before. It ends where it is delivered or lost, or was at every switch.
@@ -139,7 +143,7 @@ fn follow(
 }
 
 /// Takes away what waits for nothing, until nothing is left or all that is left waits.
-fn has_cycle(waits: &BTreeMap<Channel, BTreeSet<Channel>>) -> bool {
+fn has_cycle(waits: &Waits) -> bool {
     let mut left: BTreeMap<Channel, usize> = BTreeMap::new();
     let mut backs: BTreeMap<Channel, Vec<Channel>> = BTreeMap::new();
     for (one, nexts) in waits {

@@ -1,5 +1,6 @@
 //! A Subnet Manager over simulated devices, where SMPs reach devices and answers reach the manager in any order.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,14 +16,14 @@ use sa_sm::model::attributes::Data;
 use sa_sm::model::{Block, Subnet};
 use sa_sm::plan::Plan;
 use sa_sm::sweep::{Sweep, Swept};
-use sa_sm::writing::{Transition, Wanted};
+use sa_sm::writing::{Drained, Transition, Wanted};
 use sa_wire::mad::method;
 use sa_wire::smp::{Smp, attribute};
 use sa_wire::{Lid, NodeType, Sl};
 use sm_plan::{PlanFinding, Planner, Planning};
 use zerocopy::FromBytes;
 
-use crate::credit::{Moment, has_loop};
+use crate::credit::{Moment, Waits, has_loop};
 use crate::walker::{Harm, Walk, Walker, judge};
 
 /// A subnet with its manager.
@@ -35,6 +36,10 @@ pub(crate) struct Rig {
     before: Option<FabricState>,
     now: Duration,
     random: u64,
+    /// Data passes.
+    is_up: bool,
+    /// What answered before another manager came.
+    earlier: Option<FabricState>,
     /// Of so many Sets of forwarding tables one is lost; never with 0.
     pub(crate) lost: u64,
 }
@@ -49,6 +54,8 @@ pub(crate) struct Changed {
     pub(crate) differing: usize,
     /// LIDs changed in so many stages, if not at once.
     pub(crate) stages: usize,
+    /// What had no path meanwhile.
+    pub(crate) drained: Option<Drained>,
     /// What the plan says that it could not prove.
     pub(crate) findings: Vec<PlanFinding>,
 }
@@ -72,6 +79,8 @@ impl Rig {
             before: None,
             now: Duration::ZERO,
             random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            is_up: false,
+            earlier: None,
             lost: 0,
         };
         rig.sweep();
@@ -82,6 +91,14 @@ impl Rig {
     pub(crate) fn set_inputs(&mut self, inputs: Inputs) {
         let planner = self.planner.take().unwrap();
         self.planner = Some(planner.with_inputs(inputs, ManagerOptions::default()));
+    }
+
+    /// Another manager, which knows nothing of the subnet and of what the one before did.
+    pub(crate) fn take_over(&mut self, inputs: Inputs) {
+        let planner = Planner::new(inputs, ManagerOptions::default(), Remembered::default());
+        self.planner = Some(planner);
+        self.swept = Swept::default();
+        self.earlier = self.before.take();
     }
 
     /// The switch before the manager.
@@ -130,7 +147,7 @@ impl Rig {
                 .post(self.sm, 0xffff, &zerocopy::transmute!(request), self.now);
             moments.push(self.walk());
         }
-        judge(&moments)
+        judge(&moments, &BTreeSet::new())
     }
 
     fn walk(&self) -> Walk {
@@ -161,9 +178,12 @@ impl Rig {
         let (mut requests, mut answers): (Vec<[u8; 256]>, Vec<[u8; 256]>) = Default::default();
         let (mut moments, mut blocks): (Vec<Walk>, _) = (Vec::new(), 0);
         let (mut last, mut loops) = (None, 0);
+        let earlier = self.earlier.take();
+        let (mut waits, mut looked) = (Waits::new(), self.now);
         let sl_of = |slid: Lid, dlid: Lid| {
             let before = before
                 .as_ref()
+                .or(earlier.as_ref())
                 .and_then(|it| it.routes.path_sl(Sl::default(), slid, dlid));
             before.unwrap_or_default()
         };
@@ -203,28 +223,45 @@ impl Rig {
                 blocks += usize::from(is_block);
                 moments.push(self.walk());
             }
-            if is_set && before.is_some() && self.may_deadlock(&smp, blocks) {
+            if is_set && self.is_up && self.may_deadlock(&smp, blocks) {
                 let walker = Walker::new(&self.fabric, &self.simulator);
                 let now = Moment::new(&walker, &self.simulator);
                 let was = last.as_ref().unwrap_or(&now);
-                loops += usize::from(has_loop(&walker, &self.simulator, [was, &now], &sl_of));
+                // Packets do not live for longer in one of these switches, and none is asked to be gone sooner.
+                if self.now.saturating_sub(looked) >= LIFE {
+                    waits.clear();
+                }
+                looked = self.now;
+                let moments = [was, &now];
+                loops += usize::from(has_loop(
+                    &walker,
+                    &self.simulator,
+                    moments,
+                    &sl_of,
+                    &mut waits,
+                ));
                 last = Some(now);
             }
         }
+        let drained = sweep.progress().drained;
         self.swept = sweep.finish();
         let count = plan.differing;
         let planned = plan.planning.into_planned().unwrap();
-        let planned = planned.unwrap_or_else(|error| panic!("{error}"));
+        let mut planned = planned.unwrap_or_else(|error| panic!("{error}"));
+        planned.changed(drained);
+        let dark = lids_that_lead_nowhere(&planned.transition);
+        self.is_up = true;
         self.before = Some(planned.compiled.parts);
         self.planner = Some(planner);
         Changed {
             harm: Harm {
                 loops,
-                ..judge(&moments)
+                ..judge(&moments, &dark)
             },
             blocks,
             differing: count,
             stages: planned.transition.stages.len(),
+            drained,
             findings: planned.findings,
         }
     }
@@ -248,6 +285,21 @@ impl Plan for Counting<'_> {
         self.planning.transition(held)
     }
 }
+
+fn lids_that_lead_nowhere(transition: &Transition) -> BTreeSet<usize> {
+    let dark = transition.stages.iter().filter(|it| it.leads_nowhere);
+    let blocks = dark.flat_map(|stage| &stage.lids);
+    let lids = blocks.flat_map(|(block, lids)| {
+        let first = usize::try_from(*block).unwrap() * 64;
+        (0..64)
+            .filter(move |place| lids >> place & 1 == 1)
+            .map(move |place| first + place)
+    });
+    lids.collect()
+}
+
+/// How long a packet may be in one switch, by the LifeTimeValue that the manager writes without an option: 4.096 µs times 2^18.
+pub(crate) const LIFE: Duration = Duration::from_nanos(4096 << 18);
 
 /// Blocks of forwarding tables that are wanted otherwise than they are held.
 fn differing(found: &Subnet, wanted: &Wanted) -> Vec<(NodeIx, Block, Data)> {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use fabric_simulator::{Effect, Rule};
 use routing::EngineKind;
 use sa_compiler::pipeline::Inputs;
 use sa_fabric::formats::net;
@@ -10,7 +11,9 @@ use sa_fabric::generate::{TorusSpec, named, plan};
 use sa_fabric::{Fabric, NodeIx, PortRef};
 use sa_wire::NodeType;
 
-use crate::drive::{Changed, Rig};
+use sm_plan::PlanFinding;
+
+use crate::drive::{Changed, LIFE, Rig};
 use crate::walker::Harm;
 
 /// A fabric, and inputs of its engine.
@@ -67,7 +70,14 @@ fn cables(fabric: &Fabric) -> Vec<(PortRef, PortRef)> {
 fn check(name: &str, what: &str, changed: &Changed) {
     println!("{name}, {what}: {changed:?}");
     let mut harm = changed.harm;
-    if !changed.findings.is_empty() {
+    // Of what was lost before nothing more is lost.
+    assert!(
+        harm.drained == 0 || changed.drained.is_some(),
+        "{name}, {what}"
+    );
+    harm.drained = 0;
+    let is_proved = |finding: &PlanFinding| matches!(finding, PlanFinding::Drained { .. });
+    if !changed.findings.iter().all(is_proved) {
         // It says itself that it could not prove that there are none.
         harm.loops = 0;
     }
@@ -139,6 +149,31 @@ fn a_switch_fails_and_comes_back() {
     }
 }
 
+/// Who is mute keeps its old entries, so new ways of others over it may lead back to them.
+#[test]
+fn a_switch_fails_while_another_one_is_mute() {
+    let (fabric, inputs) = shape("fat-tree:6", EngineKind::FatTree);
+    for seed in 1..9 {
+        let mut rig = Rig::new(fabric.clone(), inputs.clone(), seed);
+        let sm = rig.switch_of_sm();
+        let switches = (0..).map(NodeIx).zip(fabric.nodes());
+        let switches = switches.filter(|(at, node)| node.kind == NodeType::Switch && *at != sm);
+        let all: Vec<NodeIx> = switches.map(|(at, _)| at).collect();
+        let nth = |it: usize| all[it * usize::try_from(seed).unwrap() % all.len()];
+        let (mute, dead) = (nth(3), nth(5));
+        rig.simulator.add_rule(Rule {
+            node: Some(fabric.node(mute).guid),
+            ..Rule::always(Effect::Lost)
+        });
+        let cables = fabric.cabled().filter(|(one, _)| one.node == dead);
+        cables.for_each(|(one, _)| rig.simulator.unplug(one));
+        for _ in 0..2 {
+            let changed = rig.sweep();
+            assert_eq!(changed.harm.circles, 0, "{seed}: {changed:?}");
+        }
+    }
+}
+
 #[test]
 fn another_engine_makes_the_routes() {
     let folder = tempfile::tempdir().unwrap();
@@ -160,6 +195,112 @@ fn another_engine_makes_the_routes() {
             rig.set_inputs(inputs);
             let changed = rig.sweep();
             check("torus 4x4", what, &changed);
+            stages += changed.stages;
+        }
+    }
+    assert!(stages > 1, "some change could deadlock at once");
+}
+
+/// Rings on one VL, up and down from one switch and then from another one.
+fn rings() -> Vec<(usize, Fabric)> {
+    let ring = |count: usize| {
+        let of = |it: usize| {
+            let next = (it + 1) % count;
+            let last = (it + count - 1) % count;
+            format!(
+                "switchguid=0x{:x}\nSwitch 4 \"S{it}\"\n[1] \"S{next}\"[2]\n[2] \"S{last}\"[1]\n[3] \"H{it}\"[1]\n\n\
+                 caguid=0x{:x}\nHca 1 \"H{it}\"\n[1] \"S{it}\"[3]\n\n",
+                0x200 + it,
+                0x100 + it
+            )
+        };
+        net::parse((0..count).map(of).collect::<String>().as_bytes()).unwrap()
+    };
+    [4, 5, 6, 7].map(|count| (count, ring(count))).into()
+}
+
+fn up_down(folder: &Path, root: usize) -> Inputs {
+    let file = folder.join(format!("root-{root}"));
+    fs::write(&file, format!("0x{:x}\n", 0x200 + root)).unwrap();
+    Inputs {
+        engine: Some(EngineKind::UpDown),
+        root_guids: Some(file),
+        ..Inputs::default()
+    }
+}
+
+#[test]
+fn where_no_order_does_some_lids_wait_until_packets_are_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut waited = 0;
+    for (count, fabric) in rings() {
+        for root in 1..count {
+            let seed = u64::try_from(count * 10 + root).unwrap();
+            let mut rig = Rig::new(fabric.clone(), up_down(folder.path(), 0), seed);
+            rig.set_inputs(up_down(folder.path(), root));
+            let changed = rig.sweep();
+            check("ring", &format!("{count} switches, root {root}"), &changed);
+            let not_proved = |it: &PlanFinding| !matches!(it, PlanFinding::Drained { .. });
+            assert!(!changed.findings.iter().any(not_proved));
+            let Some(drained) = changed.drained else {
+                continue;
+            };
+            waited += 1;
+            assert!(drained.is_over && drained.took >= LIFE, "{drained:?}");
+            // Longer than the longest way allows for is of no use.
+            assert!(drained.took <= LIFE * 2 * u32::try_from(count).unwrap());
+            let says = changed.findings.iter().any(|it| match it {
+                PlanFinding::Drained { pairs, .. } => *pairs > 0 && *pairs <= drained.lids * count,
+                _ => false,
+            });
+            assert!(says, "{:?}", changed.findings);
+            assert!(rig.sweep().findings.is_empty(), "over with its sweep");
+        }
+    }
+    assert!(waited > 0, "some have no order");
+}
+
+#[test]
+fn a_drain_that_a_switch_does_not_take_opens_no_new_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut cut = 0;
+    for seed in 0..40 {
+        let (count, fabric) = rings().swap_remove(2);
+        let mut rig = Rig::new(fabric, up_down(folder.path(), 0), seed);
+        rig.set_inputs(up_down(folder.path(), count / 2));
+        rig.lost = 2;
+        let changed = rig.sweep();
+        let is_cut = changed.drained.is_some_and(|it| !it.is_over);
+        cut += usize::from(is_cut);
+        // Holes are what it costs; nothing circles and nothing locks.
+        assert_eq!(
+            (changed.harm.circles, changed.harm.loops),
+            (0, 0),
+            "{changed:?}"
+        );
+        rig.lost = 0;
+        for _ in 0..2 {
+            rig.sweep();
+        }
+        let last = rig.sweep();
+        assert_eq!((last.differing, last.findings), (0, Vec::new()), "{seed}");
+    }
+    println!("{cut} were cut short");
+}
+
+/// Another manager that knows nothing: what switches hold is read, and then judged.
+#[test]
+fn a_take_over_changes_routes_with_proof() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut stages = 0;
+    for (count, fabric) in rings() {
+        for root in 1..count {
+            let mut rig = Rig::new(fabric.clone(), up_down(folder.path(), 0), 3);
+            rig.take_over(up_down(folder.path(), root));
+            let changed = rig.sweep();
+            check("ring", "another manager", &changed);
+            let not_proved = |it: &PlanFinding| matches!(it, PlanFinding::NotProvedTogether { .. });
+            assert!(!changed.findings.iter().any(not_proved));
             stages += changed.stages;
         }
     }

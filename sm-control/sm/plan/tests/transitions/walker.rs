@@ -1,5 +1,7 @@
 //! Walks of all pairs over what devices hold at one moment.
 
+use std::collections::BTreeSet;
+
 use fabric_simulator::Simulator;
 use sa_fabric::{Fabric, NodeIx, PortRef};
 use sa_wire::NodeType;
@@ -112,12 +114,14 @@ pub(crate) struct Harm {
     pub(crate) circles: usize,
     /// Pairs without a path, that had one before and have one afterwards, counted at each moment.
     pub(crate) holes: usize,
+    /// The same of LIDs that the plan takes paths from.
+    pub(crate) drained: usize,
     /// Moments at which packets could wait for each other for ever.
     pub(crate) loops: usize,
 }
 
-/// Judges all moments: the first is before the change, the last after it.
-pub(crate) fn judge(moments: &[Walk]) -> Harm {
+/// Judges all moments: the first is before the change, the last after it. `drained`: LIDs that may be without a path.
+pub(crate) fn judge(moments: &[Walk], drained: &BTreeSet<usize>) -> Harm {
     let (Some(first), Some(last)) = (moments.first(), moments.last()) else {
         return Harm::default();
     };
@@ -129,7 +133,11 @@ pub(crate) fn judge(moments: &[Walk]) -> Harm {
                     .iter()
                     .all(|walk| walk.at(switch, lid) == End::Delivered);
                 harm.circles += usize::from(*end == End::Circle);
-                harm.holes += usize::from(is_meant && *end == End::Lost);
+                let is_hole = usize::from(is_meant && *end == End::Lost);
+                match drained.contains(&lid) {
+                    true => harm.drained += is_hole,
+                    false => harm.holes += is_hole,
+                }
             }
         }
     }

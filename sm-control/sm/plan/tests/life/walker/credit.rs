@@ -3,7 +3,7 @@
 //! A packet waits where the tables of some moment have brought it, and goes on by those of a later one. So all places where packets can be
 //! are kept: from each host to each LID that the SA tells it, with the SL that it tells, and from each such place on by the tables of
 //! now. Whenever a table changes the places are followed anew, and none is forgotten before the packets have arrived: when a sweep
-//! begins, and between two stages of a change. A packet at a place holds the buffer of its channel (a link and a VL) and waits for the next one.
+//! begins, and as far as they must have come by now. A packet at a place holds the buffer of its channel (a link and a VL) and waits for the next one.
 //! What was waited for at any of these moments counts: a circle of it is a credit loop.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -69,6 +69,22 @@ impl Credit {
         self.go_on(hops, simulator, packets);
     }
 
+    /// Where its packets are that are not gone, when each has passed so many switches more.
+    pub(crate) fn after(self, hops: &Hops, simulator: &Simulator, switches: u128) -> Vec<Packet> {
+        let mut left = self.packets;
+        // More than there are places: a circle, which is told elsewhere.
+        for _ in 0..switches.min(1 << 10) {
+            let steps = left.into_iter();
+            left = steps
+                .filter_map(|packet| Self::next(hops, simulator, packet).ok())
+                .collect();
+            if left.is_empty() {
+                break;
+            }
+        }
+        left.into_iter().collect()
+    }
+
     fn go_on(&mut self, hops: &Hops, simulator: &Simulator, packets: Vec<Packet>) {
         let next = packets.into_iter();
         let next: Vec<Packet> = next
@@ -78,22 +94,34 @@ impl Credit {
     }
 
     fn step(&mut self, hops: &Hops, simulator: &Simulator, packet: Packet) -> Option<Packet> {
-        let Packet { at, vl, lid, sl } = packet;
-        let Hop::To(port, far) = hops.at(at.node, lid) else {
-            return None;
+        let next = match Self::next(hops, simulator, packet) {
+            Ok(next) => next,
+            Err(port) => {
+                self.dropped.extend(port.map(|port| (packet, port)));
+                return None;
+            }
         };
-        let next = vl_of(simulator, at, port, sl);
-        if next == NO_VL {
-            self.dropped.push((packet, port));
-            return None;
-        }
-        if vl != FROM_HOST {
-            let waits = self.waits.entry((at, vl)).or_default();
-            let before = waits.insert((far, next), lid);
+        if packet.vl != FROM_HOST {
+            let waits = self.waits.entry((packet.at, packet.vl)).or_default();
+            let before = waits.insert((next.at, next.vl), packet.lid);
             self.is_new |= before.is_none();
         }
-        let (at, vl) = (far, next);
-        Some(Packet { at, vl, ..packet })
+        Some(next)
+    }
+
+    /// Where a packet goes. Errors: nowhere; with the port where its SL has no VL there.
+    fn next(hops: &Hops, simulator: &Simulator, packet: Packet) -> Result<Packet, Option<u8>> {
+        let Hop::To(port, far) = hops.at(packet.at.node, packet.lid) else {
+            return Err(None);
+        };
+        match vl_of(simulator, packet.at, port, packet.sl) {
+            NO_VL => Err(Some(port)),
+            vl => Ok(Packet {
+                at: far,
+                vl,
+                ..packet
+            }),
+        }
     }
 
     /// What waits for itself, where anything is new since it was last asked. Shape: each channel with the LID of a packet that waits

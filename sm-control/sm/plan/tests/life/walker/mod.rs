@@ -7,9 +7,9 @@
 //!    └─ all pairs are walked: which of them arrive before the change
 //! ```
 //!
-//! It knows the devices, the paths that the SA tells, and nothing of what the Subnet Manager believes, but for the stages of a change:
-//! packets are believed to have arrived when a sweep begins, and between two stages. A pair is a switch and a LID: what a
-//! Set changes is one row, so the pairs behind it are all that can end otherwise, and no other is walked.
+//! It knows the devices, the paths that the SA tells, and nothing of what the Subnet Manager believes, but for the LIDs that it says to be
+//! without a path for a while. Packets are believed to have arrived when a sweep begins; meanwhile each passes a switch in the time that it may be in
+//! one. A pair is a switch and a LID: what a Set changes is one row, so the pairs behind it are all that can end otherwise, and no other is walked.
 //!
 //! | what is looked at | when | it is wrong where |
 //! |---|---|---|
@@ -29,6 +29,7 @@ pub(crate) mod hops;
 pub(crate) mod pairs;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use fabric_simulator::Simulator;
 use sa_fabric::{Fabric, NodeIx, PortRef};
@@ -53,6 +54,8 @@ pub(crate) struct Counts {
     pub(crate) pairs: u64,
     /// Paths of the SA that were followed after a sweep.
     pub(crate) paths: u64,
+    /// Pairs that did not arrive at some moment, as it was said of their LID.
+    pub(crate) drained: u64,
     /// Pairs that did not arrive for a moment, as they may: they do not afterwards either.
     pub(crate) gone: u64,
     /// The same in a sweep during which something happened, of which the Subnet Manager could not know.
@@ -71,7 +74,8 @@ pub(crate) struct Walker {
     keys: Option<BTreeSet<Pair>>,
     no_key: BTreeMap<Pair, u64>,
     credit: Credit,
-    stage: usize,
+    /// Of the last Set.
+    now: Duration,
     pub(crate) groups: Groups,
     pub(crate) counts: Counts,
     /// What is wrong, in words.
@@ -86,6 +90,19 @@ pub(crate) struct Promise {
     pub(crate) is_unproved: bool,
 }
 
+impl Promise {
+    /// The LID is to have no path for a while.
+    fn drains(&self, lid: u16) -> bool {
+        let (block, bit) = (u32::from(lid / 64), 1_u64 << (lid % 64));
+        let has = |stage: &Stage| stage.lids.get(&block).is_some_and(|bits| bits & bit != 0);
+        let mut dark = self.stages.iter().filter(|stage| stage.leads_nowhere);
+        dark.any(has)
+    }
+}
+
+/// How long a packet may be in one switch, by the LifeTimeValue that the Subnet Manager writes without an option: 4.096 µs times 2^18.
+const LIFE: Duration = Duration::from_nanos(4096 << 18);
+
 impl Walker {
     pub(crate) fn new(fabric: &Fabric) -> Self {
         let is_switch = fabric.nodes().iter();
@@ -99,7 +116,7 @@ impl Walker {
             keys: None,
             no_key: BTreeMap::new(),
             credit: Credit::default(),
-            stage: 0,
+            now: Duration::ZERO,
             groups: Groups::new(),
             counts: Counts::default(),
             found: Vec::new(),
@@ -129,8 +146,15 @@ impl Walker {
                 }
             }
         }
-        self.stage = 0;
         self.forget_packets(simulator);
+    }
+
+    /// Packets that are on the wire pass so many switches more, by the tables of now.
+    fn let_pass(&mut self, simulator: &Simulator, switches: u128) {
+        let before = core::mem::take(&mut self.credit);
+        let left = before.after(&self.hops, simulator, switches);
+        self.forget_packets(simulator);
+        self.credit.follow(&self.hops, simulator, left);
     }
 
     /// All that were on the wire have arrived.
@@ -152,21 +176,13 @@ impl Walker {
     }
 
     /// A Set is about to reach this node.
-    pub(crate) fn before(
-        &mut self,
-        simulator: &Simulator,
-        node: NodeIx,
-        smp: &Smp,
-        promise: &Promise,
-    ) {
+    pub(crate) fn before(&mut self, simulator: &Simulator, node: NodeIx, smp: &Smp, now: Duration) {
+        let passed = now.saturating_sub(self.now).as_nanos() / LIFE.as_nanos();
+        if passed > 0 {
+            self.let_pass(simulator, passed);
+        }
+        self.now = now;
         match smp.header.attribute_id.get() {
-            attribute::LINEAR_TABLE => {
-                let stage = stage_of(simulator, node, smp, &promise.stages);
-                if stage > self.stage {
-                    self.stage = stage;
-                    self.forget_packets(simulator);
-                }
-            }
             attribute::PKEY_TABLE | attribute::PORT_INFO if self.keys.is_none() => {
                 // Only where a key or its check may change: all pairs are many.
                 let at = self.checked_port(node, smp);
@@ -225,11 +241,11 @@ impl Walker {
         match smp.header.attribute_id.get() {
             attribute::LINEAR_TABLE => {
                 let first = u16::try_from(modifier * 64).unwrap_or(u16::MAX);
-                self.look(simulator, node, first..first.saturating_add(64));
+                self.look(simulator, node, first..first.saturating_add(64), promise);
             }
-            attribute::SWITCH_INFO => self.look(simulator, node, self.hops.lids()),
+            attribute::SWITCH_INFO => self.look(simulator, node, self.hops.lids(), promise),
             attribute::PORT_INFO => {
-                self.look_around(simulator, node);
+                self.look_around(simulator, node, promise);
                 self.look_at_keys(simulator, node, smp);
             }
             attribute::PKEY_TABLE => self.look_at_keys(simulator, node, smp),
@@ -243,17 +259,23 @@ impl Walker {
     }
 
     /// Links have changed.
-    fn look_around(&mut self, simulator: &Simulator, node: NodeIx) {
+    fn look_around(&mut self, simulator: &Simulator, node: NodeIx, promise: &Promise) {
         let ports = self.fabric.node(node).port_count();
         let peers = (1..=ports).filter_map(|port| simulator.peer(PortRef { node, port }));
         let nodes: BTreeSet<NodeIx> = peers.map(|at| at.node).chain([node]).collect();
         for node in nodes {
-            self.look(simulator, node, self.hops.lids());
+            self.look(simulator, node, self.hops.lids(), promise);
         }
     }
 
     /// Entries of a switch may have changed.
-    fn look(&mut self, simulator: &Simulator, node: NodeIx, lids: impl Iterator<Item = u16>) {
+    fn look(
+        &mut self,
+        simulator: &Simulator,
+        node: NodeIx,
+        lids: impl Iterator<Item = u16>,
+        promise: &Promise,
+    ) {
         for lid in self.hops.refresh(simulator, node, lids) {
             self.counts.pairs += 1;
             self.credit.again(&self.hops, simulator, node, lid);
@@ -266,7 +288,10 @@ impl Walker {
                 let pair = (from, lid);
                 self.counts.pairs += 1;
                 if self.base.contains(&pair) && self.hops.passes(from, node, lid) {
-                    self.lost.entry(pair).or_insert(self.counts.sets);
+                    match promise.drains(lid) {
+                        true => self.counts.drained += 1,
+                        false => drop(self.lost.entry(pair).or_insert(self.counts.sets)),
+                    }
                 }
             }
         }
@@ -313,10 +338,8 @@ impl Walker {
         }
         let loops = self.credit.loops().filter(|_| !promise.is_unproved);
         if let Some(circle) = loops {
-            let stage = self.stage;
-            self.found.push(format!(
-                "a credit loop in stage {stage} at Set {set}: {circle:?}"
-            ));
+            self.found
+                .push(format!("a credit loop at Set {set}: {circle:?}"));
         }
     }
 
@@ -390,27 +413,4 @@ impl Walker {
 
 fn circle(node: NodeIx, lid: u16, set: u64) -> String {
     format!("packets to LID {lid} go in a circle at switch {node:?} at Set {set}")
-}
-
-/// Of the LIDs whose entry a block changes, the last stage. LIDs that are in none come last. A switch without an Active link has no packets,
-/// and its table is of no stage; nor is a LID that had no path so far.
-fn stage_of(simulator: &Simulator, node: NodeIx, smp: &Smp, stages: &[Stage]) -> usize {
-    let ports = 1..=u8::MAX;
-    let mut peers = ports.filter_map(|port| simulator.active_peer(PortRef { node, port }));
-    if peers.next().is_none() {
-        return 0;
-    }
-    let block = smp.header.attribute_modifier.get();
-    let first = u16::try_from(block * 64).unwrap_or(u16::MAX);
-    let entries = (first..).zip(smp.data);
-    let changed = entries.filter(|(lid, port)| {
-        let held = simulator.entry(node, *lid);
-        held.is_some_and(|held| held != *port)
-    });
-    let of = |lid: u16| {
-        let bit = 1_u64 << (lid % 64);
-        let has = |stage: &Stage| stage.0.get(&block).is_some_and(|bits| bits & bit != 0);
-        stages.iter().position(has).unwrap_or(stages.len())
-    };
-    changed.map(|(lid, _)| of(lid)).max().unwrap_or(0)
 }

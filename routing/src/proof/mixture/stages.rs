@@ -1,0 +1,355 @@
+//! The search for stages in which a change of tables closes no loop, and for packets that have to be gone first.
+//!
+//! ```text
+//!  LIDs that are left ──loop──> blocks of 64, each that adds no loop ──none──> single LIDs ──none──> some lead nowhere first
+//!          │                         │                                           │
+//!          └─ none: the last stage   └─ a stage; has new entries from then on ───┘
+//! ```
+//!
+//! Blocks come first because they are what is written: a stage of whole blocks takes no Set more than all at once, one of single LIDs
+//! writes a block for each stage that has some of it. It is a greedy search: where it finds nothing there may be stages all the same.
+//!
+//! # Packets of before
+//!
+//! When all of a stage is held, packets that came by its old entries may still be on cables. They go on by new entries, so what they
+//! hold and wait for is part of the mixture of that stage. If that closes no loop with the next one either, the next one may begin at once;
+//! else it begins when these packets have had the time that they may live in the switches which are still before them ([`Stage::passes`]).
+//!
+//! # LIDs that lead nowhere for a while
+//!
+//! Where no LID can change while the others are as they are, some of them are taken away from the switches that change them: packets
+//! for them are dropped there, and those beyond arrive. Then nobody waits by their old entries, and they get the new ones.
+//! Which: as few as a greedy search finds. Beginning with all that are left, each that may change with the others gone is put back,
+//! in halves of halves.
+//!
+//! ```text
+//!  X: lead nowhere    K: the others      X nowhere ─> packets are gone ─┬─ X new ─> K new    where K's old entries allow that
+//!                                                                       └─ K new ─> X new    else; in the end all are new, which is proved
+//! ```
+//!
+//! The same before SL2VL changes, where old forwarding tables would close a loop with the old and the new ones.
+
+use super::super::graph::DependencyGraph;
+use super::flow::Flow;
+use super::ways::Ways;
+use super::{Change, Has, MOST_FOLLOWED};
+
+/// How a change is to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stages {
+    /// One after the other.
+    pub stages: Vec<Stage>,
+    /// The first one comes before SL2VL changes, and the packets that it waits for too.
+    pub is_before_sl2vl: bool,
+    /// Pairs of a host and a LID that are without a path meanwhile, as they had one over switches that change it.
+    pub pairs: usize,
+}
+
+/// LIDs that change together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stage {
+    /// None where there is only something to wait for.
+    pub lids: Vec<u16>,
+    /// They get no path, at the switches that change theirs; else their new entries.
+    pub leads_nowhere: bool,
+    /// What comes next begins when packets of before could pass so many switches more. 0: at once.
+    pub passes: usize,
+}
+
+/// Channels that are gone over to find stages: some seconds. As many again to find those that lead nowhere.
+const MOST_WORK: usize = 1 << 30;
+
+/// A search, and how far it is.
+pub(super) struct Search<'a> {
+    change: &'a Change<'a>,
+    channels: DependencyGraph,
+    /// By LID.
+    has: Vec<Has>,
+    /// LIDs with old entries.
+    left: Vec<u16>,
+    /// LIDs that lead nowhere now.
+    dark: Vec<u16>,
+    /// LIDs with new entries, of which packets may be under way that came by old ones.
+    residue: Vec<u16>,
+    /// Packets may be under way that came by old SL2VL tables.
+    has_old_sl2vl: bool,
+    work: usize,
+    found: Stages,
+}
+
+impl<'a> Search<'a> {
+    /// `lids`: those that change.
+    pub(super) fn new(change: &'a Change<'a>, lids: Vec<u16>) -> Self {
+        let judge = &change.judge;
+        // LIDs that do not change have both.
+        let mut has = vec![Has::New; usize::from(judge.routes.lids().max_lid()) + 1];
+        set(&mut has, &lids, Has::Old);
+        Self {
+            change,
+            channels: DependencyGraph::new(judge.topology, judge.routes),
+            has,
+            left: lids,
+            dark: Vec::new(),
+            residue: Vec::new(),
+            has_old_sl2vl: false,
+            work: MOST_WORK,
+            found: Stages::default(),
+        }
+    }
+
+    /// None where nothing helps, or it is too much to look at.
+    pub(super) fn run(mut self) -> Option<Stages> {
+        // Where packets keep the SLs of before, the new tables alone may close a loop, which no order ends.
+        if self.state(&self.all_new(), false)?.has_loop() {
+            return None;
+        }
+        if self.change.old_sl2vl.is_some() {
+            self.pass_sl2vl()?;
+        }
+        while !self.left.is_empty() {
+            let graph = self.state(&self.has, false)?;
+            let stage = self.stage(&graph);
+            match stage.is_empty() {
+                true => self.drain()?,
+                false => self.push(stage, false)?,
+            }
+        }
+        let dark = core::mem::take(&mut self.dark);
+        if !dark.is_empty() {
+            self.push(dark, true)?;
+        }
+        Some(self.found)
+    }
+
+    /// The state at the end of it all. Shape: by LID.
+    fn all_new(&self) -> Vec<Has> {
+        vec![Has::New; self.has.len()]
+    }
+
+    /// SL2VL changes before all but LIDs that have to lead nowhere for that.
+    fn pass_sl2vl(&mut self) -> Option<()> {
+        let has_loop = self.state(&self.has, true)?.has_loop();
+        if has_loop {
+            // None also where LIDs that do not change close the loop.
+            let kept = self.kept(Has::Old, true)?;
+            self.darken(&kept);
+            self.found.is_before_sl2vl = true;
+            // What has to wait for packets by old SL2VL tables waits after these.
+            self.found.stages.push(Stage {
+                lids: Vec::new(),
+                leads_nowhere: false,
+                passes: 0,
+            });
+        }
+        self.has_old_sl2vl = true;
+        if has_loop {
+            self.lighten()?;
+        }
+        Some(())
+    }
+
+    /// No LID can change while the others are as they are.
+    fn drain(&mut self) -> Option<()> {
+        self.work = MOST_WORK;
+        let kept = self.kept(Has::Either, false)?;
+        self.darken(&kept);
+        if !self.lighten()? {
+            let kept = core::mem::take(&mut self.left);
+            self.push(kept, false)?;
+        }
+        Some(())
+    }
+
+    /// LIDs of those that are left which need not lead nowhere, if they have these entries. None where all others close a loop without them.
+    fn kept(&mut self, with: Has, is_sl2vl: bool) -> Option<Vec<u16>> {
+        let mut has = self.has.clone();
+        set(&mut has, &self.left, Has::Nowhere);
+        let mut graph = self.state(&has, is_sl2vl)?;
+        if graph.has_loop() {
+            return None;
+        }
+        // In halves: most LIDs stand in nobody's way, and are put back many at a time.
+        let mut kept = Vec::new();
+        let mut parts = vec![self.left.as_slice()];
+        while let Some(part) = parts.pop() {
+            let Some(work) = self.work.checked_sub(graph.nodes()) else {
+                break;
+            };
+            self.work = work;
+            let more = graph.copy();
+            let mut flow = Flow::new(self.change, &more, Some(&self.change.judge.hosts));
+            flow.has_old_sl2vl = is_sl2vl;
+            part.iter().for_each(|lid| flow.add(*lid, with, false));
+            if !more.has_loop() {
+                kept.extend_from_slice(part);
+                graph = more;
+            } else if part.len() > 1 {
+                let (one, other) = part.split_at(part.len() / 2);
+                parts.extend([other, one]);
+            }
+        }
+        kept.sort_unstable();
+        Some(kept)
+    }
+
+    /// All that are left lead nowhere, but for these, until packets of before are gone.
+    fn darken(&mut self, kept: &[u16]) {
+        let left = core::mem::take(&mut self.left);
+        let (kept, dark): (Vec<u16>, Vec<u16>) = left
+            .into_iter()
+            .partition(|lid| kept.binary_search(lid).is_ok());
+        self.left = kept;
+        if dark.is_empty() {
+            return;
+        }
+        self.found.pairs += self.ways().pairs(&dark);
+        set(&mut self.has, &dark, Has::Nowhere);
+        self.found.stages.push(Stage {
+            lids: dark.clone(),
+            leads_nowhere: true,
+            passes: 0,
+        });
+        self.dark.extend(dark);
+        self.rest();
+    }
+
+    /// LIDs that lead nowhere get their new entries, if those that are left allow it. False where they do not.
+    fn lighten(&mut self) -> Option<bool> {
+        let mut has = self.has.clone();
+        set(&mut has, &self.dark, Has::New);
+        if self.state(&has, false)?.has_loop() {
+            return Some(false);
+        }
+        let dark = core::mem::take(&mut self.dark);
+        self.push(dark, true)?;
+        Some(true)
+    }
+
+    /// A stage in which these get their new entries. It closes no loop by itself. `are_dark`: they lead nowhere before it.
+    fn push(&mut self, lids: Vec<u16>, are_dark: bool) -> Option<()> {
+        if (self.has_old_sl2vl || !self.residue.is_empty()) && self.meets(&lids, are_dark)? {
+            self.rest();
+        }
+        set(&mut self.has, &lids, Has::New);
+        self.left
+            .retain(|lid| self.has.get(usize::from(*lid)) == Some(&Has::Old));
+        // For LIDs that led nowhere no packet of before is left.
+        if !are_dark {
+            self.residue.extend_from_slice(&lids);
+        }
+        self.found.stages.push(Stage {
+            lids,
+            leads_nowhere: false,
+            passes: 0,
+        });
+        Some(())
+    }
+
+    /// Whether packets of before and those of a stage that begins now could close a loop together.
+    fn meets(&self, lids: &[u16], are_dark: bool) -> Option<bool> {
+        let mut has = self.has.clone();
+        set(&mut has, &self.residue, Has::Either);
+        if !are_dark {
+            set(&mut has, lids, Has::Either);
+        }
+        let graph = self.state(&has, self.has_old_sl2vl)?;
+        // No packet for them is under way, and those that come meet new SL2VL tables alone.
+        if are_dark {
+            let hosts = &self.change.judge.hosts;
+            let mut flow = Flow::new(self.change, &graph, Some(hosts));
+            lids.iter().for_each(|lid| flow.add(*lid, Has::New, false));
+        }
+        Some(graph.has_loop())
+    }
+
+    /// Packets of before are gone when the next stage begins.
+    fn rest(&mut self) {
+        let passes = self.passes();
+        match self.found.stages.last_mut() {
+            Some(stage) => stage.passes = passes,
+            None => self.found.stages.push(Stage {
+                lids: Vec::new(),
+                leads_nowhere: false,
+                passes,
+            }),
+        }
+        self.residue.clear();
+        self.has_old_sl2vl = false;
+    }
+
+    /// LIDs that may change together now. Empty where there is none, or it is too much work to find them.
+    fn stage(&mut self, graph: &DependencyGraph) -> Vec<u16> {
+        let (change, work) = (self.change, &mut self.work);
+        let mut fits = |graph: &DependencyGraph, lids: &[u16]| {
+            *work = work.checked_sub(graph.nodes())?;
+            let with = graph.copy();
+            let mut flow = Flow::new(change, &with, Some(&change.judge.hosts));
+            lids.iter()
+                .for_each(|lid| flow.add(*lid, Has::Either, false));
+            (!with.has_loop()).then_some(with)
+        };
+        // What is left mostly goes together, once what stood against it is done.
+        if fits(graph, &self.left).is_some() {
+            return self.left.clone();
+        }
+        // Whole blocks first: these take no Set more.
+        for size in [64, 1] {
+            let mut stage = Vec::new();
+            let mut now = graph.copy();
+            for lids in self.left.chunk_by(|one, next| one / size == next / size) {
+                if let Some(with) = fits(&now, lids) {
+                    stage.extend_from_slice(lids);
+                    now = with;
+                }
+            }
+            if !stage.is_empty() {
+                return stage;
+            }
+        }
+        Vec::new()
+    }
+
+    /// How many switches packets of before may have to pass yet. Of all packets where SL2VL was another.
+    fn passes(&self) -> usize {
+        let lids = (0..self.has.len()).filter_map(|lid| u16::try_from(lid).ok());
+        let is_meant = |lid: &u16| self.residue.contains(lid) || self.dark.contains(lid);
+        let lids = lids.filter(|lid| self.has_old_sl2vl || is_meant(lid));
+        let ways = self.ways();
+        lids.map(|lid| ways.passes_to(lid, self.has_old_sl2vl))
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Those of the state at hand.
+    fn ways(&self) -> Ways<'_> {
+        Ways {
+            change: self.change,
+            has: &self.has,
+        }
+    }
+
+    /// All dependencies where each LID has these entries, of packets between hosts: those of switches themselves may close loops at any
+    /// time, which is told elsewhere and refuses nothing. None where that is too much work.
+    fn state(&self, has: &[Has], is_sl2vl: bool) -> Option<DependencyGraph> {
+        let switches = self.change.judge.topology.switches.len();
+        if switches.saturating_mul(has.len()) > MOST_FOLLOWED {
+            return None;
+        }
+        let graph = self.channels.wide();
+        let mut flow = Flow::new(self.change, &graph, Some(&self.change.judge.hosts));
+        flow.has_old_sl2vl = is_sl2vl;
+        for (lid, has) in (0..).zip(has) {
+            flow.add(lid, *has, true);
+        }
+        Some(graph)
+    }
+}
+
+/// These LIDs have that now. A LID beyond the largest is none.
+fn set(has: &mut [Has], lids: &[u16], it: Has) {
+    for lid in lids {
+        if let Some(has) = has.get_mut(usize::from(*lid)) {
+            *has = it;
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The ways that packets take by what switches have at some moment of a change: how long they are, and who takes them.
+//!
+//! ```text
+//!  A ──old──> B ──> C ──> port        A leads nowhere now: a packet that it sent before has B and C before it
+//! ```
+//!
+//! | asked | for |
+//! |---|---|
+//! | how many switches a packet may have to pass yet | how long to wait for it |
+//! | which pairs of a host and a LID pass a switch that changes its entry | who loses packets while LIDs lead nowhere |
+//!
+//! Nothing is kept from one moment to the next: a moment is looked at when a stage is found, of which there are few.
+
+use super::{Change, Has};
+use crate::topology::{Peer, SwitchIx};
+
+/// A moment.
+pub(super) struct Ways<'a> {
+    pub(super) change: &'a Change<'a>,
+    /// By LID.
+    pub(super) has: &'a [Has],
+}
+
+impl Ways<'_> {
+    /// How many switches a packet to this LID that came by an old entry may have to pass yet: the one that has a new one now, and those behind
+    /// its old one. Of all packets with `has_old_sl2vl`.
+    pub(super) fn passes_to(&self, lid: u16, has_old_sl2vl: bool) -> usize {
+        let Some(to) = self.owner(lid) else {
+            return 0;
+        };
+        let lengths = self.lengths(lid, to);
+        let switches = self.change.judge.topology.switch_ixs();
+        let passes = switches.map(|switch| {
+            let [old, new] = self.change.entries_of(switch, lid);
+            let behind = match self.change.judge.topology.peer(switch, old) {
+                Peer::Switch { switch, .. } if old != new => lengths[switch.index()],
+                // It is in this one.
+                _ if old != new => 0,
+                _ if has_old_sl2vl => lengths[switch.index()],
+                _ => return 0,
+            };
+            behind + 1
+        });
+        passes.max().unwrap_or(0)
+    }
+
+    /// Pairs of a host and one of these LIDs whose packets arrive, over a switch that changes its entry.
+    pub(super) fn pairs(&self, lids: &[u16]) -> usize {
+        let judge = &self.change.judge;
+        let ends = judge.topology.end_port_ixs();
+        let hosts = ends.filter(|end| judge.hosts.include(judge.topology, *end));
+        let hosts = hosts.filter_map(|end| judge.topology.end_port(end).attached);
+        let hosts: Vec<SwitchIx> = hosts.map(|(switch, _)| switch).collect();
+        let of = |lid: &u16| {
+            let from = hosts
+                .iter()
+                .filter(|from| self.is_over_changed(**from, *lid));
+            from.count()
+        };
+        lids.iter().map(of).sum()
+    }
+
+    /// Whether packets from a switch arrive, and pass one on their way that changes its entry. A circle does not arrive.
+    fn is_over_changed(&self, from: SwitchIx, lid: u16) -> bool {
+        let Some(to) = self.owner(lid) else {
+            return false;
+        };
+        let (mut here, mut meets) = (from, false);
+        // More hops than switches: a circle.
+        for _ in &self.change.judge.topology.switches {
+            if here == to {
+                return meets;
+            }
+            let [old, new] = self.change.entries_of(here, lid);
+            meets |= old != new;
+            match self.next(here, to, lid) {
+                Some(next) => here = next,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// The switch that a LID is at.
+    fn owner(&self, lid: u16) -> Option<SwitchIx> {
+        let judge = &self.change.judge;
+        let attached = judge
+            .topology
+            .end_port(judge.routes.lids().at(lid)?)
+            .attached;
+        attached.map(|(switch, _)| switch)
+    }
+
+    /// By switch: how many switches a packet to a LID passes from there, itself included. A circle counts as often as there are
+    /// switches.
+    fn lengths(&self, lid: u16, to: SwitchIx) -> Vec<usize> {
+        let count = self.change.judge.topology.switches.len();
+        let mut lengths = vec![0; count];
+        let mut trail = Vec::new();
+        for first in self.change.judge.topology.switch_ixs() {
+            let (mut here, mut length) = (first, 0);
+            while trail.len() <= count {
+                let known = lengths[here.index()];
+                if known > 0 {
+                    length = known;
+                    break;
+                }
+                trail.push(here);
+                match self.next(here, to, lid) {
+                    Some(next) => here = next,
+                    None => break,
+                }
+            }
+            while let Some(switch) = trail.pop() {
+                length += 1;
+                lengths[switch.index()] = length;
+            }
+        }
+        lengths
+    }
+
+    /// Where a switch sends a LID by what it has now; none at its end.
+    fn next(&self, switch: SwitchIx, to: SwitchIx, lid: u16) -> Option<SwitchIx> {
+        let [old, new] = self.change.entries_of(switch, lid);
+        let entry = match self.has.get(usize::from(lid))? {
+            Has::Old => old,
+            Has::Nowhere if old != new => return None,
+            Has::New | Has::Either | Has::Nowhere => new,
+        };
+        match self.change.judge.topology.peer(switch, entry) {
+            Peer::Switch { switch: far, .. } if switch != to => Some(far),
+            _ => None,
+        }
+    }
+}
