@@ -77,6 +77,8 @@ pub struct SweepOptions {
     pub max_wire_smps: u32,
     /// `transaction_retries`.
     pub retries: u32,
+    /// `transaction_timeout`: an SMP without an answer is sent again. Units: milliseconds.
+    pub timeout: u32,
     /// `long_transaction_timeout`: for what takes a device long. Units: milliseconds.
     pub long_timeout: u32,
 }
@@ -167,6 +169,7 @@ impl Default for SweepOptions {
             force_heavy: false,
             max_wire_smps: 4,
             retries: 3,
+            timeout: 200,
             long_timeout: 500,
         }
     }
@@ -299,6 +302,8 @@ impl SweepOptions {
             // 0 lifts the limit, in OpenSM too.
             "max_wire_smps" => self.max_wire_smps = value.within("max_wire_smps", WORD)?,
             "transaction_retries" => self.retries = value.within("transaction_retries", WORD)?,
+            // Of the SA too, for which it is RespTimeValue of ClassPortInfo.
+            "transaction_timeout" => self.timeout = value.within("transaction_timeout", WORD)?,
             "long_transaction_timeout" => {
                 self.long_timeout = value.within("long_transaction_timeout", WORD)?;
             }

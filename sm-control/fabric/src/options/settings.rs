@@ -243,7 +243,7 @@ mod tests {
                 differ += 1;
             }
         }
-        assert_eq!(differ, 33);
+        assert_eq!(differ, 34);
     }
 
     #[test]

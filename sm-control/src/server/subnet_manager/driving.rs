@@ -223,10 +223,15 @@ fn limits(options: &ManagerOptions) -> Limits {
         window,
         per_device: limits.per_device.min(window),
         retries: options.sweeps.retries,
-        // 0 would be a time-out before any answer can come.
-        long_timeout: Duration::from_millis(options.sweeps.long_timeout.max(1).into()),
+        timeout: milliseconds(options.sweeps.timeout),
+        long_timeout: milliseconds(options.sweeps.long_timeout),
         ..limits
     }
+}
+
+/// 0 would be a time-out before any answer can come.
+fn milliseconds(option: u32) -> Duration {
+    Duration::from_millis(option.max(1).into())
 }
 
 /// More transaction ids than a question takes, which is one for each key.
@@ -253,4 +258,30 @@ fn tell_progress(told: &Told) {
             "finding"
         }
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_outs_and_retries_are_those_of_the_options() {
+        let mut options = ManagerOptions::default();
+        assert_eq!(limits(&options), Limits::default(), "OpenSM's");
+        let sweeps = &mut options.sweeps;
+        (sweeps.timeout, sweeps.long_timeout, sweeps.retries) = (50, 0, 7);
+        let limits = limits(&options);
+        assert_eq!(limits.timeout, Duration::from_millis(50));
+        assert_eq!(limits.long_timeout, Duration::from_millis(1));
+        assert_eq!(limits.retries, 7);
+    }
+
+    /// A window that is asked for is a limit for each device too.
+    #[test]
+    fn a_window_that_an_operator_sets_is_kept() {
+        let mut options = ManagerOptions::default();
+        options.sweeps.max_wire_smps = 2;
+        let limits = limits(&options);
+        assert_eq!((limits.window, limits.per_device), (2, 2));
+    }
 }
