@@ -3,12 +3,14 @@
 
 use crate::common;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use common::build::FabricBuilder;
 use common::generate::random_graph;
 use routing::engine::{EngineInput, Request, by_kind, files};
 use routing::proof::mixture::{Change, Safety, Stage};
 use routing::proof::{DependencyGraph, Hosts, Judge, PathSls, unicast_loop};
-use routing::{EngineKind, GivenSl2Vl, NO_PATH, Peer, Qos, Routes, Topology};
+use routing::{EngineKind, GivenSl2Vl, NO_PATH, Peer, Qos, Routes, SwitchIx, Topology};
 use sa_rig::rng::Rng;
 use sa_wire::SlVlMask;
 
@@ -127,18 +129,8 @@ fn no_mixture_of_a_safe_change_has_a_loop() {
         safe += usize::from(is_at_once);
         let (mut now, mut graph) = (old.clone(), DependencyGraph::new(&topology, &after));
         for stage in &stages {
-            let mut goal = now.clone();
-            let mut chance = vec![0; lid_count];
-            for lid in stage.lids.iter().map(|lid| usize::from(*lid)) {
-                chance[lid] = 128;
-                for (switch, goal) in goal.iter_mut().enumerate() {
-                    goal[lid] = match stage.leads_nowhere {
-                        true if old[switch][lid] != new[switch][lid] => NO_PATH,
-                        true => old[switch][lid],
-                        false => new[switch][lid],
-                    };
-                }
-            }
+            let (goal, chance) = goal_of(stage, &now, [&old, &new]);
+            let chance: Vec<u64> = chance.iter().map(|all| all / 2).collect();
             // Packets of all these moments may be under way together.
             for _ in 0..20 {
                 let tables = [now.as_slice(), &goal];
@@ -173,4 +165,149 @@ fn no_mixture_of_a_safe_change_has_a_loop() {
         safe > 20 && staged > 5 && drained > 2 && loops > 2,
         "{safe} {staged} {drained} {loops}"
     );
+}
+
+/// Packets where they can be, by moments that follow each other: none is forgotten before it has arrived.
+#[derive(Default)]
+struct Packets {
+    /// Of a LID, on a cable: the switch and the port that it left.
+    places: BTreeSet<(usize, Cable)>,
+    waits: BTreeMap<Cable, BTreeSet<Cable>>,
+}
+
+type Cable = (usize, u8);
+
+impl Packets {
+    /// Hosts send to each other, and what is under way goes on, by the tables of this moment. `hosts`: their LIDs, and their switches.
+    fn go_on(&mut self, topology: &Topology, routes: &Routes, hosts: &[(usize, SwitchIx)]) {
+        let next = |switch: SwitchIx, lid: usize| {
+            let port = routes.lft(switch).get(lid).copied()?;
+            let is_cable = matches!(topology.peer(switch, port), Peer::Switch { .. });
+            is_cable.then_some((switch.index(), port))
+        };
+        let switches: Vec<SwitchIx> = topology.switch_ixs().collect();
+        let mut open: Vec<(usize, Cable)> = self.places.iter().copied().collect();
+        for (lid, _) in hosts {
+            let first = hosts.iter().filter_map(|(_, at)| next(*at, *lid));
+            open.extend(first.map(|cable| (*lid, cable)));
+        }
+        let mut seen = BTreeSet::new();
+        while let Some((lid, cable)) = open.pop() {
+            if !seen.insert((lid, cable)) {
+                continue;
+            }
+            self.places.insert((lid, cable));
+            let Peer::Switch { switch: far, .. } = topology.peer(switches[cable.0], cable.1) else {
+                continue;
+            };
+            if let Some(beyond) = next(far, lid) {
+                self.waits.entry(cable).or_default().insert(beyond);
+                open.push((lid, beyond));
+            }
+        }
+    }
+
+    fn has_loop(&self) -> bool {
+        let mut left = self.waits.clone();
+        loop {
+            let before = left.len();
+            let waiting: BTreeSet<Cable> = left.keys().copied().collect();
+            left.retain(|_, nexts| nexts.iter().any(|next| waiting.contains(next)));
+            if left.len() == before {
+                return before > 0;
+            }
+        }
+    }
+}
+
+/// Two hosts have changed places: by the old entries the packets of each pass the switch where it is now.
+#[test]
+fn packets_to_where_a_host_was_count() {
+    let (mut at_once, mut staged) = (0, 0);
+    for seed in 0..300 {
+        let topology = random_graph(seed, false).build();
+        let after = up_down(&topology, 0);
+        let new = rows(&topology, &after);
+        let hosts = hosts(&topology);
+        if hosts.is_empty() {
+            continue;
+        }
+        let mut random = Rng::new(seed);
+        let count = u64::try_from(hosts.len()).unwrap();
+        let mut one = || hosts[usize::try_from(random.below(count)).unwrap()].0;
+        let (one, other) = (one(), one());
+        let mut old = new.clone();
+        old.iter_mut().for_each(|row| row.swap(one, other));
+        let held: Vec<Option<Vec<u8>>> = old.iter().cloned().map(Some).collect();
+        let change = Change {
+            judge: Judge {
+                topology: &topology,
+                routes: &after,
+                sls: SLS,
+                hosts: Hosts::default(),
+            },
+            old: &held,
+            old_sl2vl: None,
+        };
+        let stages = match change.safety(None) {
+            Safety::AtOnce => vec![Stage {
+                lids: change.lids(),
+                leads_nowhere: false,
+                passes: 0,
+            }],
+            Safety::InStages(stages) => stages.stages,
+            Safety::Unproved => panic!("seed {seed}: at the worst both lead nowhere"),
+        };
+        at_once += usize::from(stages.len() == 1);
+        staged += usize::from(stages.len() > 1);
+        let (mut now, mut packets) = (old.clone(), Packets::default());
+        for stage in &stages {
+            let (goal, chance) = goal_of(stage, &now, [&old, &new]);
+            for moment in 0..=8 {
+                let chance: Vec<u64> = chance.iter().map(|all| all * moment / 8).collect();
+                // The same draws at each moment: who has its new entry keeps it.
+                let mut draws = Rng::new(seed);
+                let tables = [now.as_slice(), &goal];
+                let is_ordered = !stage.leads_nowhere;
+                let routes = mixed(&topology, tables, &chance, is_ordered, &mut draws);
+                packets.go_on(&topology, &routes, &hosts);
+                assert!(!packets.has_loop(), "seed {seed}, {one} and {other}");
+            }
+            now = goal;
+            if stage.passes > 0 {
+                packets = Packets::default();
+            }
+        }
+    }
+    assert!(at_once > 20 && staged > 20, "{at_once} {staged}");
+}
+
+/// LIDs of hosts, and the switches behind which they are.
+fn hosts(topology: &Topology) -> Vec<(usize, SwitchIx)> {
+    let ends = topology.end_port_ixs().map(|end| topology.end_port(end));
+    let hosts = ends.filter_map(|end| {
+        let (switch, port) = end.attached?;
+        (port != 0).then_some((usize::from(end.lid.get()), switch))
+    });
+    hosts.collect()
+}
+
+/// The tables when a stage is held, and the LIDs that it changes, with the chance of an entry at its end.
+fn goal_of(
+    stage: &Stage,
+    now: &[Vec<u8>],
+    [old, new]: [&[Vec<u8>]; 2],
+) -> (Vec<Vec<u8>>, Vec<u64>) {
+    let (mut goal, mut chance) = (now.to_vec(), vec![0; new[0].len()]);
+    for lid in stage.lids.iter().map(|lid| usize::from(*lid)) {
+        chance[lid] = 256;
+        for (switch, goal) in goal.iter_mut().enumerate() {
+            goal[lid] = match stage.leads_nowhere {
+                true if old[switch][lid] != new[switch][lid] => NO_PATH,
+                true => old[switch][lid],
+                false => new[switch][lid],
+            };
+        }
+    }
+    (goal, chance)
 }

@@ -100,9 +100,9 @@ impl<'a> Flow<'a> {
         }
         let from = match is_all {
             true => judge.topology.switch_ixs().collect(),
-            false => self.find_behind(lid, to),
+            false => self.find_behind(lid),
         };
-        for switch in from.into_iter().filter(|switch| *switch != to) {
+        for switch in from {
             self.start(switch, lid, to, has);
         }
         while let Some((link, age)) = self.queue.pop() {
@@ -112,12 +112,12 @@ impl<'a> Flow<'a> {
 
     /// Switches whose packets pass one with two entries, these included: by any mixture of entries.
     /// Cost: a look at each switch, and at the cables of those that are found.
-    fn find_behind(&mut self, lid: u16, to: SwitchIx) -> Vec<SwitchIx> {
+    fn find_behind(&mut self, lid: u16) -> Vec<SwitchIx> {
         self.round += 1;
         let switches = self.change.judge.topology.switch_ixs();
         let changed = |switch: &SwitchIx| {
             let [old, new] = self.change.entries_of(*switch, lid);
-            old != new && *switch != to
+            old != new
         };
         let mut found: Vec<SwitchIx> = switches.filter(changed).collect();
         found
@@ -131,10 +131,7 @@ impl<'a> Flow<'a> {
                 let cable = self.channels.links[link as usize];
                 let back = self.channels.slots(cable.to)[usize::from(cable.input)];
                 let is_known = self.behind[cable.to.index()] == self.round;
-                if !is_known
-                    && cable.to != to
-                    && self.change.entries_of(cable.to, lid).contains(&back)
-                {
+                if !is_known && self.change.entries_of(cable.to, lid).contains(&back) {
                     self.behind[cable.to.index()] = self.round;
                     found.push(cable.to);
                 }
@@ -144,9 +141,11 @@ impl<'a> Flow<'a> {
     }
 
     /// The cables that a switch may send the LID on, by which of its entries. A packet that came by a new one meets no old one.
+    ///
+    /// Paths end at `to`, whatever it does with its own LID. But a host that has moved there was elsewhere by the old entries, and those led on.
     fn links(
         &self,
-        switch: SwitchIx,
+        (switch, to): (SwitchIx, SwitchIx),
         lid: u16,
         has: Has,
         came: Age,
@@ -158,9 +157,11 @@ impl<'a> Flow<'a> {
             has => has,
         };
         let [old, new] = entries.map(|entry| self.channels.next_link(switch, entry));
+        let (is_end, is_changed) = (switch == to, entries[0] != entries[1]);
         let is_old = matches!(has, Has::Old | Has::Either) && came == Age::Old;
-        let old = is_old.then_some((old, Age::Old));
-        let new = matches!(has, Has::New | Has::Either).then_some((new, Age::New));
+        let old = (is_old && (!is_end || is_changed)).then_some((old, Age::Old));
+        let is_new = matches!(has, Has::New | Has::Either) && !is_end;
+        let new = is_new.then_some((new, Age::New));
         old.into_iter()
             .chain(new)
             .filter(|(link, _)| *link != NO_LINK)
@@ -168,7 +169,7 @@ impl<'a> Flow<'a> {
 
     /// What the sources of a switch put on its cables.
     fn start(&mut self, switch: SwitchIx, lid: u16, to: SwitchIx, has: Has) {
-        for (link, age) in self.links(switch, lid, has, Age::Old) {
+        for (link, age) in self.links((switch, to), lid, has, Age::Old) {
             let output = self.channels.links[link as usize].port;
             let mut load = [0; VLS];
             for input in self.sources.inputs(switch) {
@@ -185,13 +186,9 @@ impl<'a> Flow<'a> {
     /// Called again for a cable whenever it carries more than it did.
     fn pass_on(&mut self, link: u32, age: Age, lid: u16, to: SwitchIx, has: Has) {
         let cable = self.channels.links[link as usize];
-        // Whatever it does with its own LID, paths end there.
-        if cable.to == to {
-            return;
-        }
         let input = self.channels.slots(cable.to)[usize::from(cable.input)];
         let carried = self.loads[link as usize][age as usize];
-        for (next, age) in self.links(cable.to, lid, has, age) {
+        for (next, age) in self.links((cable.to, to), lid, has, age) {
             let beyond = self.channels.links[next as usize];
             let (mut load, mut pairs): (Load, VlPairs) = ([0; VLS], [0; 4]);
             for table in self.tables(cable.to, input, beyond.port) {
