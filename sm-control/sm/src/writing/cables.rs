@@ -40,6 +40,17 @@ pub(super) struct Cables {
 const NO_SWITCH: u32 = u32::MAX;
 
 impl Cables {
+    /// Of switches that are in no subnet. Shape: by switch, then by port.
+    #[cfg(test)]
+    pub(super) fn of(hops: Vec<Vec<Hop>>) -> Self {
+        let count = u32::try_from(hops.len()).unwrap_or(NO_SWITCH);
+        Self {
+            nodes: (0..hops.len()).map(NodeIx::nth).collect(),
+            numbers: (0..count).collect(),
+            hops,
+        }
+    }
+
     /// Cost: a look at every port of every switch.
     pub(super) fn new(subnet: &Subnet) -> Self {
         let mut cables = Self::default();

@@ -7,8 +7,8 @@
 //!
 //! A switch takes its new entry for a LID when all switches on its new path have theirs. So whoever has the new entry
 //! hands on to those that have it, down to the LID's port; whoever has the old one follows old entries until one that
-//! has the new one, or to the end. No packet meets a switch twice, and none is lost that both tables deliver. A switch whose
-//! new path leads nowhere is the last for that LID: others that are to go another way still send to it.
+//! has the new one, or to the end. No packet meets a switch twice, and none is lost that both tables deliver. Switches whose
+//! new path leads nowhere are the last for that LID, in the same order among themselves: others that are to go another way still send to them.
 //!
 //! The LIDs of a block may ask for orders that contradict each other. Then a switch gets the new entries that nothing
 //! stands against, with old ones between them, and the block once more later: only where nothing else is left to do.
@@ -52,6 +52,8 @@ struct Member {
     waiting: u64,
     /// Those that come after all others.
     late: u64,
+    /// Of these, those that come after another late one: its entry is on their new way, which leads nowhere.
+    chained: u64,
     /// Under way.
     sent: u64,
     /// Switches, with places of LIDs, that wait for this one.
@@ -134,12 +136,15 @@ impl Order {
             if way != Way::Delivered {
                 member.late |= bit;
                 member.waiting |= bit;
-                continue;
-            }
-            if let Some(early) = self.early.get_mut(place) {
+                // Among these too: the next one's old entry may lead back here.
+                member.chained |= before.map_or(0, |_| bit);
+            } else if let Some(early) = self.early.get_mut(place) {
                 *early += 1;
             }
             let Some(before) = before else {
+                continue;
+            };
+            let Some(member) = self.members.get_mut(&switch) else {
                 continue;
             };
             member.waiting |= bit;
@@ -282,7 +287,7 @@ impl Order {
         let late = self
             .members
             .iter()
-            .filter(|(_, it)| it.late & it.left & bit != 0);
+            .filter(|(_, it)| it.late & it.left & !it.chained & bit != 0);
         let late: Vec<u32> = late.map(|(at, _)| *at).collect();
         late.into_iter()
             .for_each(|switch| self.release(switch, bit));
@@ -317,6 +322,7 @@ impl Member {
             left,
             waiting: 0,
             late: 0,
+            chained: 0,
             sent: 0,
             behind: Vec::new(),
         }
@@ -344,4 +350,44 @@ pub(super) fn differing(one: &Data, other: &Data) -> u64 {
     let pairs = one.iter().zip(other).enumerate();
     let differ = pairs.filter(|(_, (one, other))| one != other);
     differ.fold(0, |bits, (place, _)| bits | 1 << place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cables::Hop;
+    use super::*;
+
+    /// Both sent a LID to a host behind A; its cable is pulled in the middle, and the new way leads into nothing behind B. B must not send
+    /// back to A any more when A begins to send to B.
+    #[test]
+    fn ways_that_lead_nowhere_are_written_in_order_too() {
+        let (a, b) = (0, 1);
+        let cables = Cables::of(vec![
+            vec![Hop::End, Hop::Switch(b), Hop::End],
+            vec![Hop::End, Hop::Switch(a), Hop::Nothing],
+        ]);
+        let entry = |port| {
+            let mut data = [NO_PATH; LIDS];
+            data[5] = port;
+            data
+        };
+        let [old, new] = [[entry(2), entry(1)], [entry(1), entry(2)]];
+        let held: Rows = old.iter().copied().map(Some).collect();
+        let changes = (0..)
+            .zip(old.iter().zip(new))
+            .map(|(switch, (held, wanted))| {
+                let held = Some(*held);
+                (switch, Change { held, wanted })
+            });
+        let changes = changes.collect();
+        let mut order = Order::new(&cables, &held, &changes, u64::MAX, false);
+        let mut sent = Vec::new();
+        while let Some((switch, data)) = order.next() {
+            assert_eq!(order.next(), None, "one after the other");
+            order.answered(switch, Some(&data));
+            sent.push(switch);
+        }
+        assert_eq!(sent, [b, a]);
+        assert!(order.is_over() && order.stuck().is_empty());
+    }
 }
