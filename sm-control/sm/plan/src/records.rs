@@ -12,7 +12,7 @@
 use sa_fabric::sa_records::Records;
 use sa_fabric::{NodeIx, PortRef};
 use sa_sm::lids::Plan;
-use sa_sm::model::{Block, Node, PortState, Subnet};
+use sa_sm::model::{Block, Node, PortState, Subnet, attributes};
 use sa_sm::wanted::pkeys;
 use sa_sm::writing::Wanted;
 use sa_wire::records::{
@@ -62,6 +62,19 @@ pub fn held(after: &Subnet) -> Records {
     records
 }
 
+/// What counts of PortInfo. Of a switch port that is Down its states alone, as in OpenSM's records: whatever else it tells is of no meaning.
+/// Source: IBA vol. 1, 14.2.5.6.
+fn valid(info: PortInfoRecord, is_external: bool) -> PortInfoRecord {
+    if !is_external || PortState::of(&info) != Some(PortState::Down) {
+        return info;
+    }
+    PortInfoRecord {
+        speed_supported_and_state: info.speed_supported_and_state & 0xf,
+        physical_state_and_down_default: info.physical_state_and_down_default & 0xf0,
+        ..attributes::port_info(&[0; 64])
+    }
+}
+
 /// An end port, and of a switch all of it.
 ///
 /// A CA with two ports is two nodes of one GUID here, each with its own port: that is how NodeRecords are.
@@ -83,7 +96,7 @@ fn held_end(node: &Node, port: u8, guid: u64, lid: u16, records: &mut Records) {
             m_key: 0.into(),
             // ClientReregister is an order and no field that is kept.
             subnet_timeout: info.subnet_timeout & 0x1f,
-            ..info
+            ..valid(info, node.is_switch() && number != 0)
         });
         records.ports.extend(record);
     }
