@@ -13,8 +13,13 @@
 //! The LIDs of a block may ask for orders that contradict each other. Then a switch gets the new entries that nothing
 //! stands against, with old ones between them, and the block once more later: only where nothing else is left to do.
 
+mod member;
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, VecDeque};
 
+use self::member::Member;
 use super::cables::Cables;
 use super::ways::{Way, Ways};
 use crate::model::attributes::Data;
@@ -34,30 +39,6 @@ pub(super) struct Order {
     open: usize,
     /// By place of the LID: switches that change it and are none of the last.
     early: [u32; LIDS],
-}
-
-/// A switch that changes the block.
-/// Bits of its words are places of LIDs in the block, the lowest for the first.
-#[derive(Debug)]
-struct Member {
-    /// What it holds, as far as it said so.
-    held: Data,
-    /// Else nobody knows what it holds: all of it goes at once, as there are no old entries to put between new ones.
-    is_known: bool,
-    /// What it should hold in the end.
-    wanted: Data,
-    /// A bit for each LID that is to change yet.
-    left: u64,
-    /// Of these, those that wait for other switches.
-    waiting: u64,
-    /// Those that come after all others.
-    late: u64,
-    /// Of these, those that come after another late one: its entry is on their new way, which leads nowhere.
-    chained: u64,
-    /// Under way.
-    sent: u64,
-    /// Switches, with places of LIDs, that wait for this one.
-    behind: Vec<(u32, u8)>,
 }
 
 /// What a switch holds and should hold.
@@ -312,82 +293,9 @@ impl Order {
     }
 }
 
-impl Member {
-    /// `left`: a bit for each LID that it is to change. Nothing waits yet and nothing is under way.
-    fn new(change: &Change, left: u64) -> Self {
-        Self {
-            held: change.held.unwrap_or([NO_PATH; LIDS]),
-            is_known: change.held.is_some(),
-            wanted: change.wanted,
-            left,
-            waiting: 0,
-            late: 0,
-            chained: 0,
-            sent: 0,
-            behind: Vec::new(),
-        }
-    }
-
-    /// What it holds, with all new entries that nothing stands against.
-    fn send(&mut self) -> Option<Data> {
-        let lids = self.left & !self.waiting;
-        if lids == 0 || self.sent != 0 {
-            return None;
-        }
-        self.sent = lids;
-        let mut data = self.held;
-        for (place, (to, from)) in data.iter_mut().zip(&self.wanted).enumerate() {
-            if lids >> place & 1 == 1 {
-                *to = *from;
-            }
-        }
-        Some(data)
-    }
-}
-
 /// Places at which two blocks differ, a bit each.
 pub(super) fn differing(one: &Data, other: &Data) -> u64 {
     let pairs = one.iter().zip(other).enumerate();
     let differ = pairs.filter(|(_, (one, other))| one != other);
     differ.fold(0, |bits, (place, _)| bits | 1 << place)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::cables::Hop;
-    use super::*;
-
-    /// Both sent a LID to a host behind A; its cable is pulled in the middle, and the new way leads into nothing behind B. B must not send
-    /// back to A any more when A begins to send to B.
-    #[test]
-    fn ways_that_lead_nowhere_are_written_in_order_too() {
-        let (a, b) = (0, 1);
-        let cables = Cables::of(vec![
-            vec![Hop::End, Hop::Switch(b), Hop::End],
-            vec![Hop::End, Hop::Switch(a), Hop::Nothing],
-        ]);
-        let entry = |port| {
-            let mut data = [NO_PATH; LIDS];
-            data[5] = port;
-            data
-        };
-        let [old, new] = [[entry(2), entry(1)], [entry(1), entry(2)]];
-        let held: Rows = old.iter().copied().map(Some).collect();
-        let changes = (0..)
-            .zip(old.iter().zip(new))
-            .map(|(switch, (held, wanted))| {
-                let held = Some(*held);
-                (switch, Change { held, wanted })
-            });
-        let changes = changes.collect();
-        let mut order = Order::new(&cables, &held, &changes, u64::MAX, false);
-        let mut sent = Vec::new();
-        while let Some((switch, data)) = order.next() {
-            assert_eq!(order.next(), None, "one after the other");
-            order.answered(switch, Some(&data));
-            sent.push(switch);
-        }
-        assert_eq!(sent, [b, a]);
-        assert!(order.is_over() && order.stuck().is_empty());
-    }
 }
