@@ -27,12 +27,23 @@ const RARE: &str = "sminfo_polling_timeout = 600000\n";
 /// A master that dies is missed within 600 ms.
 const OFTEN: &str = "sminfo_polling_timeout = 300\npolling_retry_number = 2\n";
 
-/// One of ours on a node, with a priority; its files have the node's name.
+/// One of ours on a node, with a priority; its files have the node's name. It sweeps when something orders it.
 fn ours(fabric: &Fabric, node: &str, priority: u8, keys: &str) -> Result<Daemon> {
+    ours_each(600, fabric, node, priority, keys)
+}
+
+/// The same with a sweep each so many seconds.
+pub(super) fn ours_each(
+    seconds: u32,
+    fabric: &Fabric,
+    node: &str,
+    priority: u8,
+    keys: &str,
+) -> Result<Daemon> {
     fs::create_dir_all(fabric.dir().join(format!("{node}.state")))?;
     let path = fabric.dir().join(format!("{node}.conf"));
     fs::write(path, format!("sm_priority {priority}\n"))?;
-    let config = Config::of_sweep_each(600)
+    let config = Config::of_sweep_each(seconds)
         .with(keys)
         .fabric(&format!("opensm_conf = \"{node}.conf\"\n"))
         .ibsim(node)
@@ -95,11 +106,13 @@ fn until_all_follow(fabric: &Fabric, node: &str) -> Result<()> {
 /// Read from H3, so that nobody attaches to a node with an SM: the simulator would take IsSM off its port.
 fn ports_lids(fabric: &Fabric, node: &str) -> std::io::Result<(u16, u16)> {
     let port = node.trim_start_matches('H');
-    let printed = fabric.tool(
-        "smpquery",
-        "H3",
-        &["-D", "portinfo", &format!("0,1,{port}"), "1"],
-    )?;
+    lids_at(fabric, &format!("0,1,{port}"), 1)
+}
+
+/// LID and SM's LID of the port at the end of a way from H3. Errors: it is not reached.
+pub(super) fn lids_at(fabric: &Fabric, way: &str, port: u8) -> std::io::Result<(u16, u16)> {
+    let arguments = ["-D", "portinfo", way, &port.to_string()];
+    let printed = fabric.tool("smpquery", "H3", &arguments)?;
     let number = |name: &str| {
         let line = printed.lines().find(|line| line.starts_with(name));
         let value = line.and_then(|line| line.rsplit('.').next());

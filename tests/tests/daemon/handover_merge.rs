@@ -1,17 +1,16 @@
 //! Two subnets, each with its Subnet Manager, are joined by a cable: one master is left, and nobody has another's LID.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use sa_rig::{Console, Fabric, wait_for};
-use sa_tests::config::Config;
 use sa_tests::daemon::{Daemon, PATIENCE};
 use sa_tests::skip;
 use sa_wire::mad::method;
 
+use super::handover::{lids_at, ours_each};
 use super::other_sm::{Asker, MASTER, STANDBY, told};
 
 /// Two switches with two hosts each, and the cable that joins them.
@@ -54,35 +53,15 @@ fn apart() -> Result<Bed> {
 
 impl Bed {
     fn ours(&self, node: &str, priority: u8) -> Result<Daemon> {
-        let dir = self.fabric.dir();
-        fs::create_dir_all(dir.join(format!("{node}.state")))?;
-        fs::write(
-            dir.join(format!("{node}.conf")),
-            format!("sm_priority {priority}\n"),
-        )?;
-        let config = Config::of_sweep_each(1)
-            .with("sminfo_polling_timeout = 500\n")
-            .fabric(&format!("opensm_conf = \"{node}.conf\"\n"))
-            .ibsim(node)
-            .to_string();
-        let config = config.replace("\"state\"", &format!("\"{node}.state\""));
-        let path = dir.join(format!("{node}.toml"));
-        fs::write(&path, config)?;
-        let mut daemon = Daemon::start(&self.fabric, &path)?;
+        let keys = "sminfo_polling_timeout = 500\n";
+        let mut daemon = ours_each(1, &self.fabric, node, priority, keys)?;
         daemon.next_epoch("ready")?;
         Ok(daemon)
     }
 
     /// LID and SM's LID of an end. Errors: it is not reached.
     fn lids(&self, (way, port): (&str, u8)) -> io::Result<(u16, u16)> {
-        let arguments = ["-t", "200", "-D", "portinfo", way, &port.to_string()];
-        let printed = self.fabric.tool("smpquery", "H3", &arguments)?;
-        let number = |name: &str| {
-            let line = printed.lines().find(|line| line.starts_with(name));
-            let value = line.and_then(|line| line.rsplit('.').next());
-            value.and_then(|value| value.parse().ok()).unwrap_or(0)
-        };
-        Ok((number("Lid:"), number("SMLid:")))
+        lids_at(&self.fabric, way, port)
     }
 
     /// The cable is there, and one master is left, which brings all up: the one at that place of [`ENDS`].

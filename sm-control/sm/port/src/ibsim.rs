@@ -13,7 +13,8 @@ use crate::{Hidden, Packet, SmpPort};
 /// are counted as foreign here. ibsim has ten places for clients.
 #[derive(Debug)]
 pub struct OverIbsim {
-    attachment: Attachment,
+    /// Keeps the place at the simulator.
+    _attachment: Attachment,
     client: IbsimClient,
     hidden: Hidden,
 }
@@ -24,14 +25,9 @@ impl OverIbsim {
         let attachment = Attachment::new(options)?;
         Ok(Self {
             client: attachment.client()?,
-            attachment,
+            _attachment: attachment,
             hidden: Hidden::default(),
         })
-    }
-
-    /// The place at the simulator, to ask for the port's LID or to change the role.
-    pub fn attachment(&mut self) -> &mut Attachment {
-        &mut self.attachment
     }
 }
 

@@ -51,12 +51,17 @@ impl Discovery {
 
     /// This SM's own node, or one that is asked anew.
     fn by_known_way(&self, route: &Route) -> Vec<u64> {
-        let mut ends = self.subnet.end_ports();
-        let known = ends.find(|(_, port)| port.route.as_ref() == Some(route));
-        match known {
-            Some((at, _)) => self.of_known(at),
+        match self.end_of(route) {
+            Some(at) => self.of_known(at),
             None => self.first_contact(None),
         }
+    }
+
+    /// The end port that this way is known to lead to. Cost: a look at all end ports.
+    pub(super) fn end_of(&self, route: &Route) -> Option<PortRef> {
+        let mut ends = self.subnet.end_ports();
+        ends.find(|(_, port)| port.route.as_ref() == Some(route))
+            .map(|(at, _)| at)
     }
 
     /// A node that was asked by several keys answers to this one.

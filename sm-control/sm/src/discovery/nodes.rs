@@ -137,12 +137,9 @@ impl Discovery {
         };
         let is_same = is_same(&known.record, &answer.node.record);
         let Some(from) = from else {
-            let end = PortRef {
-                port: known.end_port(at.port),
-                ..at
-            };
-            // Another one is at the end of that way.
-            if self.subnet.route(end) != Some(&answer.route) {
+            // Another one is at the end of a way that is in use. One that was replaced since it was asked by is nobody's.
+            let meant = self.end_of(&answer.route);
+            if meant.is_some_and(|meant| meant.node != node) {
                 self.doubt();
             }
             return self.told_anew(node, &answer.node.record);

@@ -283,10 +283,7 @@ impl Routes {
             let switch = self.cables.number(*node)?;
             let tables = subnet.node(*node).map(|node| &node.tables)?;
             let held = tables.get(linear::block(number)).copied();
-            let wanted = match self.stages.leads_nowhere() {
-                true => nowhere(held.as_ref()?, wanted),
-                false => *wanted,
-            };
+            let wanted = goal(self.stages.leads_nowhere(), held.as_ref(), wanted)?;
             Some((switch, Change { held, wanted }))
         });
         changes.collect()
@@ -299,15 +296,19 @@ impl Routes {
             nodes.all(|(node, wanted)| {
                 let tables = subnet.node(*node).map(|node| &node.tables);
                 let held = tables.and_then(|tables| tables.get(linear::block(*number)));
-                held.is_some_and(|held| {
-                    let wanted = match stage.leads_nowhere {
-                        true => nowhere(held, wanted),
-                        false => *wanted,
-                    };
-                    differing(held, &wanted) & mask == 0
-                })
+                let goal = goal(stage.leads_nowhere, held, wanted);
+                let pair = held.zip(goal);
+                pair.is_some_and(|(held, goal)| differing(held, &goal) & mask == 0)
             })
         })
+    }
+}
+
+/// What a switch should hold when a stage is over. None in a stage that leads nowhere, of a switch of which nobody knows what it holds.
+fn goal(leads_nowhere: bool, held: Option<&Data>, wanted: &Data) -> Option<Data> {
+    match leads_nowhere {
+        true => held.map(|held| nowhere(held, wanted)),
+        false => Some(*wanted),
     }
 }
 
