@@ -44,8 +44,12 @@ fn told(socket: &UnixDatagram, word: &str, most: Duration) -> Result<Option<Inst
                 return Ok(Some(Instant::now()));
             }
             Ok(_) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(None),
-            Err(error) => return Err(error.into()),
+            Err(error) => match error.kind() {
+                std::io::ErrorKind::WouldBlock => return Ok(None),
+                // A socket with a time limit is not asked again by itself after a signal.
+                std::io::ErrorKind::Interrupted => {}
+                _ => return Err(error.into()),
+            },
         }
     }
 }
