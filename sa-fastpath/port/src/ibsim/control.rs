@@ -161,10 +161,13 @@ impl Control {
             length: 0,
             data: *data,
         };
-        let got = self
-            .socket
-            .recv(answer.as_mut_bytes())
-            .map_err(|cause| self.lost(cause))?;
+        let got = loop {
+            match self.socket.recv(answer.as_mut_bytes()) {
+                // A signal ends the wait of a socket with a time limit.
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                got => break got.map_err(|cause| self.lost(cause))?,
+            }
+        };
         if got == size_of::<Message>() && answer.magic == MAGIC && answer.kind != kind::ERROR {
             Ok(answer.data)
         } else {

@@ -261,7 +261,13 @@ impl Client {
 fn exchange(upstream: &UnixDatagram, message: &[u8]) -> io::Result<Vec<u8>> {
     upstream.send(message)?;
     let mut reply = vec![0; MESSAGE];
-    let length = upstream.recv(&mut reply)?;
+    let length = loop {
+        match upstream.recv(&mut reply) {
+            // A signal ends the wait of a socket with a time limit.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            length => break length?,
+        }
+    };
     reply.truncate(length);
     Ok(reply)
 }
