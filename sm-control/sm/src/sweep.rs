@@ -37,7 +37,7 @@ use crate::executor::{Counts, Ended, Executor, Limits};
 use crate::model::{Node, Subnet};
 use crate::plan::{ByFunction, NoPlan, Plan};
 use crate::reading::{self, Asked, Reading};
-use crate::writing::{Drained, Memory, Set, Wanted, Writing};
+use crate::writing::{Drained, DrainedLid, Memory, Set, Wanted, Writing};
 
 /// What one sweep leaves to the next.
 #[derive(Debug, Default)]
@@ -50,6 +50,8 @@ pub struct Swept {
     pub audited: Option<Round>,
     /// It was given up while it looked: what is known may be wrong, and the next sweep finds all anew.
     pub is_in_doubt: bool,
+    /// LIDs that this sweep left without a path for a while, ascending.
+    pub drained: Vec<DrainedLid>,
 }
 
 impl Swept {
@@ -320,10 +322,13 @@ impl<P: Plan> Sweep<P> {
                 subnet: discovery.into_subnet(),
                 memory: self.before.memory,
                 is_in_doubt: true,
-                audited: None,
+                ..Swept::default()
             },
             Phase::Reading(reading) => Swept::of(reading.1, self.before.memory),
-            Phase::Writing(writing) => Swept::of(writing.1, writing.0.into_memory()),
+            Phase::Writing(writing) => Swept {
+                drained: writing.0.drained_lids(),
+                ..Swept::of(writing.1, writing.0.into_memory())
+            },
             Phase::Refused(subnet) => Swept::of(*subnet, self.before.memory),
             Phase::Auditing(auditing) => Swept {
                 audited: Some(auditing.0),
@@ -348,7 +353,7 @@ impl<P: Plan> Sweep<P> {
                 subnet: discovery.into_subnet(),
                 memory: self.before.memory,
                 is_in_doubt: true,
-                audited: None,
+                ..Swept::default()
             },
             Phase::Finding(_) => self.before,
             Phase::Reading(_) | Phase::Writing(_) | Phase::Refused(_) | Phase::Auditing(_) => {

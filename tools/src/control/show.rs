@@ -186,6 +186,15 @@ fn of_manager(manager: &Value) -> Vec<(&'static str, String)> {
         .map(|part| text_of(part.get("part")))
         .collect();
     let drained = (!drained.is_empty()).then(|| ("drained", drained.join(", ")));
+    let waited = number(manager, "waited_count").filter(|lids| *lids > 0);
+    let waited = waited.map(|lids| {
+        let last =
+            "hosts had no path to them for a while, when routes changed last: --json says which";
+        (
+            "waited",
+            format!("{}; {last}", display::count(lids, "LID", "LIDs")),
+        )
+    });
     let findings = manager.get("findings").and_then(Value::as_array);
     let findings: Vec<&str> = findings
         .into_iter()
@@ -203,6 +212,7 @@ fn of_manager(manager: &Value) -> Vec<(&'static str, String)> {
     let first = ("subnet manager", said);
     core::iter::once(first)
         .chain(drained)
+        .chain(waited)
         .chain(findings)
         .chain(more)
         .collect()

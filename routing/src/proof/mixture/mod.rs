@@ -48,6 +48,7 @@ use crate::tables::NO_PATH;
 use crate::topology::SwitchIx;
 
 pub use self::stages::{Stage, Stages};
+pub use self::ways::Waiting;
 
 /// SL2VL of switches before a change, by input and output port.
 pub type OldSl2Vl<'a> = &'a (dyn Fn(SwitchIx, u8, u8) -> SlToVl + Sync);

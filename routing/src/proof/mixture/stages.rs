@@ -31,7 +31,7 @@
 
 use super::super::graph::DependencyGraph;
 use super::flow::Flow;
-use super::ways::Ways;
+use super::ways::{Waiting, Ways};
 use super::{Change, Has, MOST_FOLLOWED};
 
 /// How a change is to be made.
@@ -41,8 +41,8 @@ pub struct Stages {
     pub stages: Vec<Stage>,
     /// The first one comes before SL2VL changes, and the packets that it waits for too.
     pub is_before_sl2vl: bool,
-    /// Pairs of a host and a LID that are without a path meanwhile, as they had one over switches that change it.
-    pub pairs: usize,
+    /// Who is without a path meanwhile. A LID at most once.
+    pub waiting: Vec<Waiting>,
 }
 
 /// LIDs that change together.
@@ -202,7 +202,8 @@ impl<'a> Search<'a> {
         if dark.is_empty() {
             return;
         }
-        self.found.pairs += self.ways().pairs(&dark);
+        let waiting = dark.iter().map(|lid| self.ways().waiting(*lid));
+        self.found.waiting.extend(waiting.collect::<Vec<_>>());
         set(&mut self.has, &dark, Has::Nowhere);
         self.found.stages.push(Stage {
             lids: dark.clone(),

@@ -7,12 +7,23 @@
 //! | asked | for |
 //! |---|---|
 //! | how many switches a packet may have to pass yet | how long to wait for it |
-//! | which pairs of a host and a LID pass a switch that changes its entry | who loses packets while LIDs lead nowhere |
+//! | which hosts send to a LID over a switch that changes its entry | who loses packets while it leads nowhere |
 //!
 //! Nothing is kept from one moment to the next: a moment is looked at when a stage is found, of which there are few.
 
 use super::{Change, Has};
 use crate::topology::{Peer, SwitchIx};
+
+/// Hosts without a path to a LID for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// That leads nowhere.
+    pub lid: u16,
+    /// Switches whose hosts had a path over one that changes its entry, ascending. All hosts of a switch take the same way.
+    pub from: Vec<SwitchIx>,
+    /// How many hosts these have.
+    pub hosts: usize,
+}
 
 /// A moment.
 pub(super) struct Ways<'a> {
@@ -44,20 +55,25 @@ impl Ways<'_> {
         passes.max().unwrap_or(0)
     }
 
-    /// Pairs of a host and one of these LIDs whose packets arrive, over a switch that changes its entry.
-    pub(super) fn pairs(&self, lids: &[u16]) -> usize {
+    /// Who sends to this LID over a switch that changes its entry, and arrives.
+    /// Cost: a walk from each switch with a host.
+    pub(super) fn waiting(&self, lid: u16) -> Waiting {
         let judge = &self.change.judge;
-        let ends = judge.topology.end_port_ixs();
-        let hosts = ends.filter(|end| judge.hosts.include(judge.topology, *end));
-        let hosts = hosts.filter_map(|end| judge.topology.end_port(end).attached);
-        let hosts: Vec<SwitchIx> = hosts.map(|(switch, _)| switch).collect();
-        let of = |lid: &u16| {
-            let from = hosts
-                .iter()
-                .filter(|from| self.is_over_changed(**from, *lid));
-            from.count()
+        let hosts_on = |switch: &SwitchIx| {
+            let hosts = judge.topology.hosts(*switch);
+            let hosts = hosts.filter(|(_, end)| judge.hosts.include(judge.topology, *end));
+            hosts.count()
         };
-        lids.iter().map(of).sum()
+        let switches = judge.topology.switch_ixs();
+        let with_hosts = switches.map(|switch| (switch, hosts_on(&switch)));
+        let waiting =
+            with_hosts.filter(|(from, hosts)| *hosts > 0 && self.is_over_changed(*from, lid));
+        let (from, hosts): (Vec<SwitchIx>, Vec<usize>) = waiting.unzip();
+        Waiting {
+            lid,
+            from,
+            hosts: hosts.iter().sum(),
+        }
     }
 
     /// Whether packets from a switch arrive, and pass one on their way that changes its entry. A circle does not arrive.

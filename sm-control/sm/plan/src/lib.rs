@@ -27,6 +27,7 @@ mod records;
 mod routes;
 mod transition;
 mod unheld;
+mod waited;
 mod wanted;
 
 use core::fmt;
@@ -34,6 +35,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use routing::EngineKind;
+use routing::proof::mixture::Waiting;
 use sa_compiler::pipeline::{self, Compiled, Inputs, PipelineError, ReadProblem, Stamp};
 use sa_compiler::state::FabricState;
 use sa_fabric::options::{ManagerOptions, OpenSmOptions};
@@ -42,7 +44,7 @@ use sa_sm::lids::{self, LidFinding, LidOptions, Remembered};
 use sa_sm::model::Subnet;
 use sa_sm::wanted::pkeys::Places;
 use sa_sm::wanted::port_info::Common;
-use sa_sm::writing::{Drained, Transition, Wanted};
+use sa_sm::writing::{Drained, DrainedLid, Transition, Wanted};
 use sa_wire::{Guid, Lid, Pkey};
 use thiserror::Error;
 
@@ -56,6 +58,7 @@ pub use self::groups::{Memberships, Multicast};
 pub use self::planning::Planning;
 pub use self::records::{held as held_records, held_multicast};
 pub use self::unheld::Unheld;
+pub use self::waited::Waited;
 
 /// Why there is no plan. What the subnet holds stays.
 #[derive(Debug, Error)]
@@ -162,8 +165,8 @@ pub struct Planned {
     /// The LID of the SM's port.
     pub sm_lid: Lid,
     inputs: Inputs,
-    /// Pairs without a path while routes change.
-    pairs: usize,
+    /// Who has no path while routes change.
+    waiting: Vec<Waiting>,
 }
 
 impl Planner {
@@ -300,7 +303,7 @@ impl Planner {
             wanted: Arc::new(wanted),
             findings: lid_findings.chain(other_engine).chain(findings).collect(),
             transition: Transition::default(),
-            pairs: 0,
+            waiting: Vec::new(),
             sm_lid,
             inputs,
         })
@@ -313,7 +316,7 @@ impl Planned {
     pub fn change_from(&mut self, held: &Subnet, before: Option<&FabricState>) -> Transition {
         let judged = transition::of(held, &self.wanted, &self.compiled.parts, before);
         self.findings.extend(judged.finding);
-        (self.transition, self.pairs) = (judged.transition, judged.pairs);
+        (self.transition, self.waiting) = (judged.transition, judged.waiting);
         self.transition.clone()
     }
 
@@ -324,9 +327,14 @@ impl Planned {
 
     /// Routes have changed, and this was without a path meanwhile: a finding of this sweep.
     pub fn changed(&mut self, drained: Option<Drained>) {
-        let pairs = self.pairs;
+        let pairs = self.waiting.iter().map(|it| it.hosts).sum();
         let finding = drained.map(|drained| PlanFinding::Drained { drained, pairs });
         self.findings.extend(finding);
+    }
+
+    /// Who was without a path to what, and for how long. `drained`: what the sweep by this plan says of it.
+    pub fn waited(&self, drained: &[DrainedLid]) -> Vec<Waited> {
+        waited::of(&self.compiled.parts, &self.waiting, drained)
     }
 
     /// What was found, in a word: two sweeps with the same found the same, and gave the same LIDs.

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use routing::placement::Coordinate;
-use routing::proof::mixture::{self, Change, Safety, Stages};
+use routing::proof::mixture::{self, Change, Safety, Stages, Waiting};
 use routing::proof::{Judge, PathSls};
 use routing::{EndPortIx, SwitchIx};
 use sa_compiler::pipeline;
@@ -50,8 +50,8 @@ use crate::unheld::ports_of;
 pub(crate) struct Judged {
     /// LIDs that change together; one stage, or none, where they all may.
     pub(crate) transition: Transition,
-    /// Pairs of a host and a LID that have no path meanwhile.
-    pub(crate) pairs: usize,
+    /// Who has no path meanwhile.
+    pub(crate) waiting: Vec<Waiting>,
     /// What a person should know.
     pub(crate) finding: Option<PlanFinding>,
 }
@@ -127,7 +127,7 @@ impl Judged {
                 stages: made.collect(),
                 is_before_tables: stages.is_before_sl2vl,
             },
-            pairs: stages.pairs,
+            waiting: stages.waiting.clone(),
             finding,
         }
     }

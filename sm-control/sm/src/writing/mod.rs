@@ -66,7 +66,7 @@ use crate::model::{Finding, Node, Place, PortState, Subnet};
 
 pub use self::rehearsal::Rehearsal;
 pub use self::set::{Memory, Set};
-pub use self::stages::Drained;
+pub use self::stages::{Drained, DrainedLid};
 pub use self::wanted::{Stage, Transition, Wanted};
 
 /// The writing of one sweep.
@@ -243,6 +243,11 @@ impl Writing {
     /// What was without a path so far for the sake of changed routes; none where nothing was.
     pub fn drained(&self) -> Option<Drained> {
         self.routes.drained()
+    }
+
+    /// The same LID by LID, ascending.
+    pub fn drained_lids(&self) -> Vec<DrainedLid> {
+        self.routes.drained_lids()
     }
 
     /// Sets that were refused or not answered so far.

@@ -33,7 +33,7 @@ use sa_wire::smp::attribute;
 use super::cables::Cables;
 use super::order::{Change, Order, Rows, differing};
 use super::set::{Kind, Set};
-use super::stages::{Drained, Next, Stages};
+use super::stages::{Drained, DrainedLid, Next, Stages};
 use super::wanted::{Stage, Transition};
 use crate::model::attributes::Data;
 use crate::model::{Block, Subnet};
@@ -109,6 +109,11 @@ impl Routes {
     /// What was without a path.
     pub(super) fn drained(&self) -> Option<Drained> {
         self.stages.drained()
+    }
+
+    /// The same LID by LID.
+    pub(super) fn drained_lids(&self) -> Vec<DrainedLid> {
+        self.stages.drained_lids()
     }
 
     /// No more blocks: a table that the proof counts on is not there. What is under way goes on, and the next sweep judges anew.

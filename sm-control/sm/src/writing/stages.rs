@@ -38,6 +38,17 @@ pub struct Drained {
     pub is_over: bool,
 }
 
+/// A LID that led nowhere while routes changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DrainedLid {
+    /// The LID.
+    pub lid: u16,
+    /// From the first Set of the stage that took its path away to the last answer of the one that gave it back, as far as it is.
+    pub took: Duration,
+    /// It has a path again.
+    pub is_over: bool,
+}
+
 /// All stages of a sweep, and which is at hand.
 #[derive(Debug, Default)]
 pub(super) struct Stages {
@@ -53,13 +64,15 @@ pub(super) struct Stages {
     dark: Dark,
 }
 
-/// LIDs that lead nowhere.
+/// LIDs that lead nowhere, and those that did.
 #[derive(Debug, Default)]
 struct Dark {
-    lids: Lids,
-    all: usize,
+    /// By LID: since when it does.
+    now: BTreeMap<u16, Duration>,
+    /// Those that have a path again.
+    over: Vec<DrainedLid>,
     since: Duration,
-    took: Duration,
+    until: Duration,
 }
 
 /// What is to be done.
@@ -112,11 +125,24 @@ impl Stages {
 
     /// What led nowhere so far; none where nothing did.
     pub(super) fn drained(&self) -> Option<Drained> {
-        (self.dark.all > 0).then_some(Drained {
-            lids: self.dark.all,
-            took: self.dark.took,
-            is_over: self.dark.lids.is_empty(),
+        let lids = self.dark.now.len() + self.dark.over.len();
+        (lids > 0).then_some(Drained {
+            lids,
+            took: self.dark.until.saturating_sub(self.dark.since),
+            is_over: self.dark.now.is_empty(),
         })
+    }
+
+    /// The same LID by LID, ascending.
+    pub(super) fn drained_lids(&self) -> Vec<DrainedLid> {
+        let now = self.dark.now.iter().map(|(lid, since)| DrainedLid {
+            lid: *lid,
+            took: self.dark.until.saturating_sub(*since),
+            is_over: false,
+        });
+        let mut lids: Vec<DrainedLid> = now.chain(self.dark.over.iter().copied()).collect();
+        lids.sort_unstable_by_key(|it| it.lid);
+        lids
     }
 
     /// The stage at hand, where nobody has said yet whether it is held.
@@ -162,29 +188,38 @@ impl Dark {
         if !stage.leads_nowhere {
             return;
         }
-        if self.lids.is_empty() {
+        if self.now.is_empty() && self.over.is_empty() {
             self.since = now;
         }
-        for (block, lids) in &stage.lids {
-            *self.lids.entry(*block).or_default() |= lids;
-            self.all += lids.count_ones() as usize;
-        }
+        self.now.extend(lids(&stage.lids).map(|lid| (lid, now)));
+        self.until = now;
     }
 
     /// A stage has its answers.
     fn change(&mut self, stage: &Stage, now: Duration, is_held: bool) {
-        if self.lids.is_empty() {
+        if self.now.is_empty() {
             return;
         }
-        self.took = now.saturating_sub(self.since);
+        self.until = now;
         if stage.leads_nowhere || !is_held {
             return;
         }
-        for (block, lids) in &stage.lids {
-            if let Some(left) = self.lids.get_mut(block) {
-                *left &= !lids;
-            }
+        for lid in lids(&stage.lids) {
+            let since = self.now.remove(&lid);
+            self.over.extend(since.map(|since| DrainedLid {
+                lid,
+                took: now.saturating_sub(since),
+                is_over: true,
+            }));
         }
-        self.lids.retain(|_, left| *left != 0);
     }
+}
+
+/// Those whose bits are set.
+fn lids(blocks: &Lids) -> impl Iterator<Item = u16> {
+    blocks.iter().flat_map(|(block, bits)| {
+        let is_set = move |place: &u32| bits >> place & 1 == 1;
+        let lids = (0..64).filter(is_set).map(move |place| block * 64 + place);
+        lids.filter_map(|lid| u16::try_from(lid).ok())
+    })
 }

@@ -17,6 +17,7 @@ use arc_swap::ArcSwap;
 use sa_compiler::pipeline;
 use sa_sm::executor::Counts;
 use sa_wire::Guid;
+use sm_plan::Waited;
 use sm_port::Told;
 
 /// What a sweep does now.
@@ -67,6 +68,8 @@ pub(in crate::server) struct Sweeps {
     findings: ArcSwap<BTreeSet<String>>,
     /// As of the last sweep or order.
     drained: ArcSwap<Vec<Drain>>,
+    /// Of the last sweep that had any.
+    waited: ArcSwap<Vec<Waited>>,
 }
 
 /// A part that is drained: a switch, or a cable by one of its ends.
@@ -179,6 +182,16 @@ impl Sweeps {
     /// What is drained, as of the last sweep or order.
     pub(in crate::server) fn drained(&self) -> Arc<Vec<Drain>> {
         self.drained.load_full()
+    }
+
+    /// Who was without a path while routes changed.
+    pub(in crate::server) fn waited(&self, waited: Vec<Waited>) {
+        self.waited.store(Arc::new(waited));
+    }
+
+    /// The same, as of the last sweep that left anybody so.
+    pub(in crate::server) fn last_waited(&self) -> Arc<Vec<Waited>> {
+        self.waited.load_full()
     }
 
     /// What it does now.

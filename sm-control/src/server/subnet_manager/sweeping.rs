@@ -47,6 +47,7 @@ impl Manager {
             return Ok(None);
         };
         planned.changed(progress.drained);
+        self.tell_waited(&planned);
         let own = self.identity.now().info;
         let of_keys = self.key_ring.findings(&self.swept.subnet);
         self.said.tell(&own, &self.swept.subnet, &planned, of_keys);
@@ -209,6 +210,21 @@ impl Manager {
         }
     }
 
+    /// Who was without a path while routes changed. A sweep of which nobody can say so leaves what the one before has told.
+    fn tell_waited(&self, planned: &Planned) {
+        let waited = planned.waited(&self.swept.drained);
+        if waited.is_empty() {
+            return;
+        }
+        for one in waited.iter().take(MOST_TOLD) {
+            info!("{one}");
+        }
+        if let Some(more) = waited.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
+            info!("and so for {more} LIDs more: sapphire status --json");
+        }
+        self.sweeps.waited(waited);
+    }
+
     /// Something of the plan, or of the groups' tables that follow it, is not held and has to be tried again.
     fn is_undone(&self, planned: &Planned) -> bool {
         self.swept.memory.has_refused()
@@ -260,6 +276,9 @@ impl Manager {
         Ok(planner.with_restored_clients(self.groups.are_restored()))
     }
 }
+
+/// Lines of one sweep about hosts without a path: more bury the others.
+const MOST_TOLD: usize = 64;
 
 /// As OpenSM's log has it.
 fn tell_end(progress: &Progress, planned: &Planned, took: Duration) {

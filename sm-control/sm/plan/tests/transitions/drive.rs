@@ -20,11 +20,11 @@ use sa_sm::writing::{Drained, Transition, Wanted};
 use sa_wire::mad::method;
 use sa_wire::smp::{Smp, attribute};
 use sa_wire::{Lid, NodeType, Sl};
-use sm_plan::{PlanFinding, Planner, Planning};
+use sm_plan::{PlanFinding, Planner, Planning, Waited};
 use zerocopy::FromBytes;
 
 use crate::credit::{Moment, Waits, has_loop};
-use crate::walker::{Harm, Walk, Walker, judge};
+use crate::walker::{Harm, Lost, Walk, Walker, judge, lost};
 
 /// A subnet with its manager.
 pub(crate) struct Rig {
@@ -56,6 +56,10 @@ pub(crate) struct Changed {
     pub(crate) stages: usize,
     /// What had no path meanwhile.
     pub(crate) drained: Option<Drained>,
+    /// Who had no path to what, as it is told.
+    pub(crate) waited: Vec<Waited>,
+    /// The same as it was seen.
+    pub(crate) lost: Lost,
     /// What the plan says that it could not prove.
     pub(crate) findings: Vec<PlanFinding>,
 }
@@ -177,7 +181,7 @@ impl Rig {
         let mut sweep = Sweep::by(Options::default(), Limits::default(), 1, swept, &mut plan);
         let (mut requests, mut answers): (Vec<[u8; 256]>, Vec<[u8; 256]>) = Default::default();
         let (mut moments, mut blocks): (Vec<Walk>, _) = (Vec::new(), 0);
-        let (mut last, mut loops) = (None, 0);
+        let (mut last, mut loops, mut times) = (None, 0, Vec::new());
         let earlier = self.earlier.take();
         let (mut waits, mut looked) = (Waits::new(), self.now);
         let sl_of = |slid: Lid, dlid: Lid| {
@@ -214,6 +218,7 @@ impl Rig {
             }
             if is_set && moments.is_empty() {
                 moments.push(self.walk());
+                times.push(self.now);
             }
             self.simulator.post(self.sm, 0xffff, &request, self.now);
             while let Some((.., answer)) = self.simulator.next(self.now) {
@@ -222,6 +227,7 @@ impl Rig {
             if is_set && is_of_ways(&smp) {
                 blocks += usize::from(is_block);
                 moments.push(self.walk());
+                times.push(self.now);
             }
             if is_set && self.is_up && self.may_deadlock(&smp, blocks) {
                 let walker = Walker::new(&self.fabric, &self.simulator);
@@ -250,6 +256,7 @@ impl Rig {
         let mut planned = planned.unwrap_or_else(|error| panic!("{error}"));
         planned.changed(drained);
         let dark = lids_that_lead_nowhere(&planned.transition);
+        let waited = planned.waited(&self.swept.drained);
         self.is_up = true;
         self.before = Some(planned.compiled.parts);
         self.planner = Some(planner);
@@ -262,6 +269,8 @@ impl Rig {
             differing: count,
             stages: planned.transition.stages.len(),
             drained,
+            waited,
+            lost: lost(&moments, &times, &dark),
             findings: planned.findings,
         }
     }

@@ -1,5 +1,6 @@
 //! What happens to a subnet, and that nobody's packets suffer more than they must.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -254,10 +255,30 @@ fn where_no_order_does_some_lids_wait_until_packets_are_gone() {
                 _ => false,
             });
             assert!(says, "{:?}", changed.findings);
+            is_told_as_seen(&changed);
             assert!(rig.sweep().findings.is_empty(), "over with its sweep");
         }
     }
     assert!(waited > 0, "some have no order");
+}
+
+/// Each pair that was seen without a path is told of, and no other one.
+fn is_told_as_seen(changed: &Changed) {
+    let told = changed.waited.iter().flat_map(|it| {
+        assert!(it.is_over && it.hosts == it.from.len(), "{it}");
+        let lid = usize::from(it.lid);
+        it.from
+            .iter()
+            .map(move |switch| ((switch.clone(), lid), it.took))
+    });
+    let told: BTreeMap<_, _> = told.collect();
+    let seen = changed.lost.iter();
+    let seen = seen.map(|((switch, lid), least)| ((format!("S{switch}"), *lid), *least));
+    let seen: BTreeMap<_, _> = seen.collect();
+    assert!(told.keys().eq(seen.keys()), "told {told:?}, seen {seen:?}");
+    for (pair, least) in seen {
+        assert!(told[&pair] >= least && told[&pair] >= LIFE, "{pair:?}");
+    }
 }
 
 #[test]

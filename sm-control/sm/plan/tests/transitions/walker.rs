@@ -1,6 +1,7 @@
 //! Walks of all pairs over what devices hold at one moment.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use fabric_simulator::Simulator;
 use sa_fabric::{Fabric, NodeIx, PortRef};
@@ -142,4 +143,31 @@ pub(crate) fn judge(moments: &[Walk], drained: &BTreeSet<usize>) -> Harm {
         }
     }
     harm
+}
+
+/// Pairs of a switch, as it is counted in a walk, and a LID, and for how long at least they had no path.
+pub(crate) type Lost = BTreeMap<(usize, usize), Duration>;
+
+/// Pairs that had no path at some moment, and had one at the first and the last. Of these LIDs alone. `times`: of the moments.
+pub(crate) fn lost(moments: &[Walk], times: &[Duration], lids: &BTreeSet<usize>) -> Lost {
+    let (Some(first), Some(last)) = (moments.first(), moments.last()) else {
+        return Lost::new();
+    };
+    let mut since: BTreeMap<(usize, usize), Duration> = BTreeMap::new();
+    let mut lost = Lost::new();
+    for (walk, now) in moments.iter().zip(times) {
+        for (switch, ends) in walk.ends.iter().enumerate() {
+            for lid in lids {
+                let pair = (switch, *lid);
+                let is_meant = [first, last]
+                    .iter()
+                    .all(|walk| walk.at(switch, *lid) == End::Delivered);
+                if is_meant && ends.get(*lid) != Some(&End::Delivered) {
+                    let since = since.entry(pair).or_insert(*now);
+                    lost.insert(pair, now.saturating_sub(*since));
+                }
+            }
+        }
+    }
+    lost
 }

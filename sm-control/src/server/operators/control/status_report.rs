@@ -13,6 +13,8 @@
 //!   "ports":[{"transport":"umad","place":"mlx5_0 port 1","served":true,"refused":{},..}],..}
 //! ```
 
+mod subnet_manager;
+
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,11 +25,9 @@ use sa_local::agent::{Counted, Reason};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::maintenance::DrainedPart;
-use crate::server::health::Observed;
+use self::subnet_manager::SubnetManager;
 use crate::server::operators::counts::{Counts, Event};
 use crate::server::operators::status::{self, PortRow, Status};
-use crate::server::operators::sweeps::Sweeps;
 
 /// Name and version of what [`StatusReport`] is.
 const SCHEMA: &str = "sapphired.status/1";
@@ -129,34 +129,6 @@ struct Shadow {
     asked: u64,
     answered: u64,
     different: u64,
-}
-
-/// What the Subnet Manager of this process is at.
-#[derive(Debug, Serialize)]
-struct SubnetManager {
-    /// `waiting`, `finding` or `writing`.
-    phase: &'static str,
-    nodes: u64,
-    /// Requests without an outcome.
-    open: u64,
-    smps_per_second: u64,
-    sweeps: u64,
-    failed_sweeps: u64,
-    smps: u64,
-    sets: u64,
-    repeated: u64,
-    /// What nodes were written, read back.
-    audit_reads: u64,
-    /// Of these, what was other, and was written again.
-    audit_differing: u64,
-    last_ms: u64,
-    /// When the last sweep came to its end; none before the first.
-    up_unix: Option<u64>,
-    /// All of them, of which `findings` has the first.
-    findings_count: usize,
-    findings: Vec<String>,
-    /// What routes are to leave.
-    drained: Vec<DrainedPart>,
 }
 
 /// What this host's kernel was answered.
@@ -264,41 +236,6 @@ impl StatusReport {
         }
     }
 }
-
-impl SubnetManager {
-    fn new(sweeps: &Sweeps, observed: Option<&Observed>) -> Self {
-        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        // Those of links behind those of the sweep.
-        let links = observed.map(Observed::standing).unwrap_or_default();
-        let findings = sweeps.findings();
-        Self {
-            phase: sweeps.phase().word(),
-            nodes: of(&sweeps.nodes),
-            open: of(&sweeps.open),
-            smps_per_second: of(&sweeps.smps_per_second),
-            sweeps: of(&sweeps.ended),
-            failed_sweeps: of(&sweeps.failed),
-            smps: of(&sweeps.smps),
-            sets: of(&sweeps.sets),
-            repeated: of(&sweeps.repeated),
-            audit_reads: of(&sweeps.audit_reads),
-            audit_differing: of(&sweeps.audit_differing),
-            last_ms: of(&sweeps.last_ms),
-            up_unix: Some(of(&sweeps.up_unix)).filter(|unix| *unix != 0),
-            findings_count: findings.len() + links.len(),
-            findings: findings
-                .iter()
-                .chain(links.iter())
-                .take(MOST_FINDINGS)
-                .cloned()
-                .collect(),
-            drained: sweeps.drained().iter().map(Into::into).collect(),
-        }
-    }
-}
-
-/// More than that nobody reads at once; the log has them all.
-const MOST_FINDINGS: usize = 50;
 
 impl Snapshot {
     fn new(service: &status::InService) -> Self {
