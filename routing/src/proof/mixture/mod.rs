@@ -34,6 +34,7 @@
 //! | more than that | nothing: [`Safety::Unproved`] |
 
 mod flow;
+mod found;
 mod stages;
 mod ways;
 
@@ -47,7 +48,7 @@ use super::{Hosts, Judge};
 use crate::tables::NO_PATH;
 use crate::topology::SwitchIx;
 
-pub use self::stages::{Stage, Stages};
+pub use self::found::{Stage, Stages};
 pub use self::ways::Waiting;
 
 /// SL2VL of switches before a change, by input and output port.

@@ -15,12 +15,23 @@
 //! hold and wait for is part of the mixture of that stage. If that closes no loop with the next one either, the next one may begin at once;
 //! else it begins when these packets have had the time that they may live in the switches which are still before them ([`Stage::passes`]).
 //!
+//! # LIDs that nobody reaches
+//!
+//! Where a cable or a switch has failed, packets by old entries of many LIDs end there. Such LIDs lead nowhere from the beginning where they cannot
+//! change at once, which costs nobody a path: their packets are dropped one switch further and not where they were going, so they are gone
+//! soon, and none of them turns back on its new way.
+//!
+//! ```text
+//!  ring, the cable 7-0 fails: to the LIDs of 0 to 3 packets turned back at 7, to those of 4 to 7 at 0: both together close a loop
+//!  at once: LIDs of 0 to 3        nowhere, then new: LIDs of 4 to 7
+//! ```
+//!
 //! # LIDs that lead nowhere for a while
 //!
 //! Where no LID can change while the others are as they are, some of them are taken away from the switches that change them: packets
 //! for them are dropped there, and those beyond arrive. Then nobody waits by their old entries, and they get the new ones.
-//! Which: as few as a greedy search finds. Beginning with all that are left, each that may change with the others gone is put back,
-//! in halves of halves.
+//! Which: as few as a greedy search finds, or all that are left, whichever costs less ([`Stages::cost`]). Beginning with all that are left, each
+//! that may change with the others gone is put back, in halves of halves.
 //!
 //! ```text
 //!  X: lead nowhere    K: the others      X nowhere ─> packets are gone ─┬─ X new ─> K new    where K's old entries allow that
@@ -29,32 +40,13 @@
 //!
 //! The same before SL2VL changes, where old forwarding tables would close a loop with the old and the new ones.
 
+mod choice;
+
 use super::super::graph::DependencyGraph;
 use super::flow::Flow;
-use super::ways::{Waiting, Ways};
+use super::found::{Stage, Stages};
+use super::ways::Ways;
 use super::{Change, Has, MOST_FOLLOWED};
-
-/// How a change is to be made.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Stages {
-    /// One after the other.
-    pub stages: Vec<Stage>,
-    /// The first one comes before SL2VL changes, and the packets that it waits for too.
-    pub is_before_sl2vl: bool,
-    /// Who is without a path meanwhile. A LID at most once.
-    pub waiting: Vec<Waiting>,
-}
-
-/// LIDs that change together.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stage {
-    /// None where there is only something to wait for.
-    pub lids: Vec<u16>,
-    /// They get no path, at the switches that change theirs; else their new entries.
-    pub leads_nowhere: bool,
-    /// What comes next begins when packets of before could pass so many switches more. 0: at once.
-    pub passes: usize,
-}
 
 /// Channels that are gone over to find stages: some seconds. As many again to find those that lead nowhere.
 const MOST_WORK: usize = 1 << 30;
@@ -108,10 +100,10 @@ impl<'a> Search<'a> {
         }
         while !self.left.is_empty() {
             let graph = self.state(&self.has, false)?;
-            let stage = self.stage(&graph);
+            let stage = self.stage(graph);
             match stage.is_empty() {
                 true => self.drain()?,
-                false => self.push(stage, false)?,
+                false => self.go_on(stage)?,
             }
         }
         let dark = core::mem::take(&mut self.dark);
@@ -119,6 +111,29 @@ impl<'a> Search<'a> {
             self.push(dark, true)?;
         }
         Some(self.found)
+    }
+
+    /// These get their new entries. Of what is left, LIDs that nobody reaches over switches that change them lead nowhere meanwhile, which
+    /// costs nobody a path, and get theirs as soon as their own packets of before are gone.
+    fn go_on(&mut self, stage: Vec<u16>) -> Option<()> {
+        let is_of_stage = |lid: &u16| stage.binary_search(lid).is_ok();
+        let is_lost = |lid: &u16| !is_of_stage(lid) && self.ways().waiting(*lid).hosts == 0;
+        let lost: Vec<u16> = self.left.iter().copied().filter(is_lost).collect();
+        if lost.is_empty() {
+            return self.push(stage, false);
+        }
+        self.left.retain(|lid| lost.binary_search(lid).is_err());
+        self.found.stages.push(Stage {
+            lids: lost.clone(),
+            leads_nowhere: true,
+            passes: 0,
+        });
+        // The proof of the stage counts with their old entries, as their packets are under way.
+        self.push(stage, false)?;
+        set(&mut self.has, &lost, Has::Nowhere);
+        self.dark.extend(lost);
+        self.wait(self.passes(&self.dark));
+        self.lighten().map(|_| ())
     }
 
     /// The state at the end of it all. Shape: by LID.
@@ -148,48 +163,46 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// No LID can change while the others are as they are.
+    /// No LID can change while the others are as they are, so some lead nowhere for a while: as few as need to, or all that are left, where
+    /// that costs less as their packets are waited for at the same time.
     fn drain(&mut self) -> Option<()> {
         self.work = MOST_WORK;
         let kept = self.kept(Has::Either, false)?;
-        self.darken(&kept);
-        if !self.lighten()? {
-            let kept = core::mem::take(&mut self.left);
-            self.push(kept, false)?;
+        let few = self.drained(&kept)?;
+        match kept.is_empty() || few.found.cost() == 0 {
+            true => *self = few,
+            false => {
+                let all = self.drained(&[])?;
+                *self = core::cmp::min_by_key(few, all, |it| it.found.cost());
+            }
         }
         Some(())
     }
 
-    /// LIDs of those that are left which need not lead nowhere, if they have these entries. None where all others close a loop without them.
-    fn kept(&mut self, with: Has, is_sl2vl: bool) -> Option<Vec<u16>> {
-        let mut has = self.has.clone();
-        set(&mut has, &self.left, Has::Nowhere);
-        let mut graph = self.state(&has, is_sl2vl)?;
-        if graph.has_loop() {
-            return None;
+    /// A search in which all that are left but for these lead nowhere, and then have their new entries.
+    fn drained(&self, kept: &[u16]) -> Option<Self> {
+        let mut search = self.copy();
+        search.darken(kept);
+        if !search.lighten()? {
+            let kept = core::mem::take(&mut search.left);
+            search.push(kept, false)?;
+            let dark = core::mem::take(&mut search.dark);
+            search.push(dark, true)?;
         }
-        // In halves: most LIDs stand in nobody's way, and are put back many at a time.
-        let mut kept = Vec::new();
-        let mut parts = vec![self.left.as_slice()];
-        while let Some(part) = parts.pop() {
-            let Some(work) = self.work.checked_sub(graph.nodes()) else {
-                break;
-            };
-            self.work = work;
-            let more = graph.copy();
-            let mut flow = Flow::new(self.change, &more, Some(&self.change.judge.hosts));
-            flow.has_old_sl2vl = is_sl2vl;
-            part.iter().for_each(|lid| flow.add(*lid, with, false));
-            if !more.has_loop() {
-                kept.extend_from_slice(part);
-                graph = more;
-            } else if part.len() > 1 {
-                let (one, other) = part.split_at(part.len() / 2);
-                parts.extend([other, one]);
-            }
+        Some(search)
+    }
+
+    /// The same search.
+    fn copy(&self) -> Self {
+        Self {
+            channels: self.channels.wide(),
+            has: self.has.clone(),
+            left: self.left.clone(),
+            dark: self.dark.clone(),
+            residue: self.residue.clone(),
+            found: self.found.clone(),
+            ..*self
         }
-        kept.sort_unstable();
-        Some(kept)
     }
 
     /// All that are left lead nowhere, but for these, until packets of before are gone.
@@ -265,56 +278,28 @@ impl<'a> Search<'a> {
 
     /// Packets of before are gone when the next stage begins.
     fn rest(&mut self) {
-        let passes = self.passes();
+        let lids = [self.residue.as_slice(), &self.dark].concat();
+        self.wait(self.passes(&lids));
+        self.residue.clear();
+        self.has_old_sl2vl = false;
+    }
+
+    /// The next stage begins when packets could pass so many switches.
+    fn wait(&mut self, passes: usize) {
         match self.found.stages.last_mut() {
-            Some(stage) => stage.passes = passes,
+            Some(stage) => stage.passes = stage.passes.max(passes),
             None => self.found.stages.push(Stage {
                 lids: Vec::new(),
                 leads_nowhere: false,
                 passes,
             }),
         }
-        self.residue.clear();
-        self.has_old_sl2vl = false;
     }
 
-    /// LIDs that may change together now. Empty where there is none, or it is too much work to find them.
-    fn stage(&mut self, graph: &DependencyGraph) -> Vec<u16> {
-        let (change, work) = (self.change, &mut self.work);
-        let mut fits = |graph: &DependencyGraph, lids: &[u16]| {
-            *work = work.checked_sub(graph.nodes())?;
-            let with = graph.copy();
-            let mut flow = Flow::new(change, &with, Some(&change.judge.hosts));
-            lids.iter()
-                .for_each(|lid| flow.add(*lid, Has::Either, false));
-            (!with.has_loop()).then_some(with)
-        };
-        // What is left mostly goes together, once what stood against it is done.
-        if fits(graph, &self.left).is_some() {
-            return self.left.clone();
-        }
-        // Whole blocks first: these take no Set more.
-        for size in [64, 1] {
-            let mut stage = Vec::new();
-            let mut now = graph.copy();
-            for lids in self.left.chunk_by(|one, next| one / size == next / size) {
-                if let Some(with) = fits(&now, lids) {
-                    stage.extend_from_slice(lids);
-                    now = with;
-                }
-            }
-            if !stage.is_empty() {
-                return stage;
-            }
-        }
-        Vec::new()
-    }
-
-    /// How many switches packets of before may have to pass yet. Of all packets where SL2VL was another.
-    fn passes(&self) -> usize {
-        let lids = (0..self.has.len()).filter_map(|lid| u16::try_from(lid).ok());
-        let is_meant = |lid: &u16| self.residue.contains(lid) || self.dark.contains(lid);
-        let lids = lids.filter(|lid| self.has_old_sl2vl || is_meant(lid));
+    /// How many switches packets of before to these LIDs may have to pass yet. Of all packets where SL2VL was another.
+    fn passes(&self, lids: &[u16]) -> usize {
+        let all = (0..self.has.len()).filter_map(|lid| u16::try_from(lid).ok());
+        let lids = all.filter(|lid| self.has_old_sl2vl || lids.contains(lid));
         let ways = self.ways();
         lids.map(|lid| ways.passes_to(lid, self.has_old_sl2vl))
             .max()

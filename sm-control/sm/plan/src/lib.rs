@@ -379,6 +379,13 @@ impl fmt::Display for PlanFinding {
                     true => "",
                     false => ", and some have none yet, as a switch did not take its table: the next sweep goes on",
                 };
+                if *pairs == 0 {
+                    return write!(
+                        f,
+                        "{lids} LIDs to which hosts had lost their path got the new one {ms} ms after the others, as packets of before could have \
+                         closed a credit loop with it{end}"
+                    );
+                }
                 write!(
                     f,
                     "routes changed in no order that was proved free of credit loops, so {lids} LIDs had no path for {ms} ms until packets \
