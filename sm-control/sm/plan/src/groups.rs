@@ -1,10 +1,11 @@
 //! Multicast forwarding tables of the groups that are joined.
 //!
 //! ```text
-//!  members of each MLID ──> trees of the engine, or by shortest paths ──> what switches should hold
-//!                                                                              │ what they hold
-//!      first round: an MLID that loses a port loses it everywhere <────────────┤
-//!      second round: it gets its new ports <───────────────────────────────────┘
+//!  members of each MLID ──> trees (`trees`) ──> what switches should hold
+//!                                                        │ what they hold
+//!      first round: an MLID that loses a port             │
+//!      loses it everywhere <──────────────────────────────┤
+//!      second round: it gets its new ports <──────────────┘
 //! ```
 //!
 //! Old and new ports of one MLID together may close a circle, in which packets run round and multiply. So while any switch
@@ -30,7 +31,7 @@
 //!
 //! # Cost
 //!
-//! All of it is made anew each time, from members to blocks: trees of 1,000 groups with a handful of members each on 500 switches are
+//! All of it but the proof of the trees is made anew each time, from members to blocks: trees of 1,000 groups with a handful of members each on 500 switches are
 //! milliseconds, and only what differs is sent.
 //!
 //! What a switch holds beyond that is cleared: groups that ended, and those of an earlier Subnet Manager. A block of which nothing is
@@ -44,8 +45,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use routing::EndPortIx;
-use routing::tables::GroupTrees;
 use sa_compiler::state::FabricState;
 use sa_fabric::NodeIx;
 use sa_sm::model::attributes::Data;
@@ -53,14 +52,15 @@ use sa_sm::model::{Block, Node, Subnet};
 use sa_sm::wanted::{multicast, switch_info};
 use sa_sm::writing::Wanted;
 use sa_wire::smp::attribute;
-use sa_wire::{Guid, Mlid};
+use sa_wire::{Guid, Mlid, SlVlMask};
 
-use crate::places::Index;
+use crate::PlanFinding;
+use crate::trees::Trees;
 
-/// Ports in the groups of each MLID, by port GUID.
+/// The SLs of the groups of each MLID, and the ports in them, by port GUID.
 ///
 /// Shape: members are full or half members alike, as switches forward to both; a port may be in several MLIDs.
-pub type Memberships = BTreeMap<Mlid, Arc<[Guid]>>;
+pub type Memberships = BTreeMap<Mlid, (SlVlMask, Arc<[Guid]>)>;
 
 /// Blocks of each switch.
 /// Of the multicast table alone.
@@ -73,6 +73,8 @@ pub struct Multicast {
     tables: Tables,
     /// Some port of them has to go before others come. Shape: raw, counted from the first MLID.
     losing: BTreeSet<u16>,
+    /// The trees are not proved.
+    finding: Option<PlanFinding>,
 }
 
 impl Multicast {
@@ -83,35 +85,32 @@ impl Multicast {
         if parts.options.disable_multicast {
             return all;
         }
-        let index = Index::new(found, parts);
+        let trees = Trees::new(found, parts, groups);
         let mut routes: BTreeMap<NodeIx, Vec<(Mlid, Vec<u8>)>> = BTreeMap::new();
-        // Without groups no tree is made: their preparation walks all routes.
-        let trees = (!groups.is_empty()).then(|| GroupTrees::new(&parts.topology, &parts.routes));
-        // Groups that share an MLID are one here: switches know MLIDs alone.
-        for (mlid, members) in groups {
-            // Members that are away have no port to forward to: they join again when they are back.
-            let members: BTreeSet<EndPortIx> =
-                members.iter().filter_map(|port| index.end(*port)).collect();
-            // A port that joined by two of its GUIDs is one member.
-            let members: Vec<EndPortIx> = members.into_iter().collect();
-            let table = trees.as_ref().map(|trees| trees.table(*mlid, &members));
-            for (switch, ports) in table.into_iter().flat_map(|table| table.switches) {
+        for table in trees.tables() {
+            for (switch, ports) in table.switches {
                 // A tree is of the compiler's switches; the model's numbers are looked up by GUID.
                 // Gone since the compilation: the next sweep plans without it.
                 let node = found.by_guid(parts.topology.switch(switch).guid);
                 if let Some(node) = node {
                     let ports = ports.iter().collect();
                     // A switch may be in many trees: its masks are joined into blocks further down.
-                    routes.entry(node).or_default().push((*mlid, ports));
+                    routes.entry(node).or_default().push((table.mlid, ports));
                 }
             }
         }
+        all.finding = trees.finding();
         // Empty tables of wanted routes would otherwise leave entries of groups that ended.
         // All of them, not only those with routes: the others may hold what nobody wants.
         for (at, node) in found.places().filter(|(_, node)| node.is_switch()) {
             all.switch(at, node, routes.remove(&at).unwrap_or_default());
         }
         all
+    }
+
+    /// What a person should know of the trees.
+    pub fn finding(&self) -> Option<PlanFinding> {
+        self.finding.clone()
     }
 
     /// What is to be written first: without the new ports of MLIDs that lose some.

@@ -7,6 +7,7 @@ use std::time::Instant;
 use fabric_simulator::{Simulator, Timing};
 use sa_fabric::PortRef;
 use sa_sm::sm_info::{SmInfo, SmState};
+use sa_wire::SlVlMask;
 
 use crate::events::{Kind, Scene, Weather};
 use crate::manager::{Came, Manager, Over};
@@ -249,7 +250,8 @@ impl Life {
     fn tell_members(&mut self) {
         let site = &self.site;
         let members = site.members.iter();
-        let members = members.map(|(mlid, guids)| (*mlid, guids.iter().copied().collect()));
+        let sl_0 = SlVlMask(1);
+        let members = members.map(|(mlid, guids)| (*mlid, (sl_0, guids.iter().copied().collect())));
         self.manager.members = Arc::new(members.collect());
         self.manager.aliases = Arc::new(site.aliases.clone());
         let on = site.hosts().into_iter();

@@ -288,7 +288,9 @@ fn promise_of(planned: &Planned) -> Promise {
     let is_unproved = |finding: &PlanFinding| {
         matches!(
             finding,
-            PlanFinding::NotProvedTogether { .. } | PlanFinding::OldSls
+            PlanFinding::NotProvedTogether { .. }
+                | PlanFinding::OldSls
+                | PlanFinding::GroupsNotProved { .. }
         )
     };
     Promise {
