@@ -84,7 +84,7 @@ pub struct MulticastTable {
 
 /// Where the packets of one MLID go, and on which SL.
 /// The proof needs the SL because it decides, with SL2VL, which channels the packets use.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MulticastRoute {
     /// The SL that the group record gives its packets.
     /// On a torus 0 or 8 keeps groups off the VLs of paths that cross datelines.

@@ -45,6 +45,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use routing::SwitchIx;
+use routing::tables::{MulticastRoute, PortSet};
 use sa_compiler::state::FabricState;
 use sa_fabric::NodeIx;
 use sa_sm::model::attributes::Data;
@@ -52,9 +54,10 @@ use sa_sm::model::{Block, Node, Subnet};
 use sa_sm::wanted::{multicast, switch_info};
 use sa_sm::writing::Wanted;
 use sa_wire::smp::attribute;
-use sa_wire::{Guid, Mlid, SlVlMask};
+use sa_wire::{Guid, Mlid, Sl, SlVlMask};
 
 use crate::PlanFinding;
+use crate::places::Index;
 use crate::trees::Trees;
 
 /// The SLs of the groups of each MLID, and the ports in them, by port GUID.
@@ -75,6 +78,54 @@ pub struct Multicast {
     losing: BTreeSet<u16>,
     /// The trees are not proved.
     finding: Option<PlanFinding>,
+    trees: WantedTrees,
+}
+
+/// Trees that are wanted, by MLID, once for each of its SLs.
+pub(crate) type WantedTrees = Vec<(Mlid, MulticastRoute)>;
+
+/// Trees of groups that packets may take while tables change: those that switches hold, and those that are wanted. Of an MLID that is not
+/// wanted any more nobody knows the SL: all that groups have now count, and SL 0.
+pub(crate) fn trees_of_change(
+    found: &Subnet,
+    parts: &FabricState,
+    wanted: &[(Mlid, MulticastRoute)],
+) -> Vec<MulticastRoute> {
+    let index = Index::new(found, parts);
+    let mut held: BTreeMap<u16, BTreeMap<SwitchIx, PortSet>> = BTreeMap::new();
+    for node in found.nodes().iter().filter(|node| node.passes_data()) {
+        let Some(switch) = index.switch(node.guid()) else {
+            continue;
+        };
+        for (block, data) in node.tables.multicast() {
+            for (mlid, mask) in mlids(*block).zip(data.chunks_exact(2)) {
+                let ports = held.entry(mlid).or_default().entry(switch).or_default();
+                ports_of(*block, mask).for_each(|port| ports.insert(port));
+            }
+        }
+    }
+    let all: BTreeSet<Sl> = wanted.iter().map(|(_, route)| route.sl).collect();
+    let all: BTreeSet<Sl> = all.into_iter().chain([Sl::default()]).collect();
+    let mut trees: Vec<MulticastRoute> = wanted.iter().map(|(_, route)| route.clone()).collect();
+    for (mlid, switches) in held {
+        let own = wanted
+            .iter()
+            .filter(|(it, _)| it.get() == Mlid::MIN.get() + mlid);
+        let own: BTreeSet<Sl> = own.map(|(_, route)| route.sl).collect();
+        let sls = if own.is_empty() { &all } else { &own };
+        let switches = switches.into_iter().filter(|(_, ports)| !ports.is_empty());
+        let switches: Vec<_> = switches.collect();
+        // Mostly the tree is the one that is wanted.
+        let is_new = |sl: &Sl| {
+            let same = |tree: &MulticastRoute| tree.sl == *sl && tree.switches == switches;
+            !switches.is_empty() && !wanted.iter().any(|(_, tree)| same(tree))
+        };
+        trees.extend(sls.iter().copied().filter(is_new).map(|sl| MulticastRoute {
+            sl,
+            switches: switches.clone(),
+        }));
+    }
+    trees
 }
 
 impl Multicast {
@@ -100,6 +151,7 @@ impl Multicast {
             }
         }
         all.finding = trees.finding();
+        all.trees = trees.routes();
         // Empty tables of wanted routes would otherwise leave entries of groups that ended.
         // All of them, not only those with routes: the others may hold what nobody wants.
         for (at, node) in found.places().filter(|(_, node)| node.is_switch()) {
@@ -111,6 +163,11 @@ impl Multicast {
     /// What a person should know of the trees.
     pub fn finding(&self) -> Option<PlanFinding> {
         self.finding.clone()
+    }
+
+    /// The trees themselves.
+    pub(crate) fn into_trees(self) -> WantedTrees {
+        self.trees
     }
 
     /// What is to be written first: without the new ports of MLIDs that lose some.
@@ -232,6 +289,16 @@ fn lost(block: Block, held: &Data, wanted: &Data) -> Vec<u16> {
         .filter(|(_, (held, wanted))| loses(held, wanted))
         .map(|(mlid, _)| mlid)
         .collect()
+}
+
+/// Ports of a mask, which is of 16 ports: the upper bits of the block say which.
+fn ports_of(block: Block, mask: &[u8]) -> impl Iterator<Item = u8> {
+    let position = u8::try_from(block.modifier >> 28).unwrap_or(0);
+    let mask = mask
+        .first_chunk()
+        .map_or(0, |mask| u16::from_be_bytes(*mask));
+    let bits = (0..16_u8).filter(move |bit| mask >> bit & 1 == 1);
+    bits.map(move |bit| position * 16 + bit)
 }
 
 /// MLIDs of a block, counted from the first there is.

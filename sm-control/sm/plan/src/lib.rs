@@ -26,6 +26,7 @@ mod places;
 mod planning;
 mod records;
 mod routes;
+mod sls_of_before;
 mod transition;
 mod trees;
 mod unheld;
@@ -47,6 +48,7 @@ use sa_wire::{Guid, Lid};
 use thiserror::Error;
 
 use self::clients::Clients;
+use self::groups::WantedTrees;
 use self::routes::{Routed, StandIn};
 use self::wanted::Plan;
 
@@ -112,6 +114,8 @@ pub struct Planned {
     inputs: Inputs,
     /// Pairs without a path while routes change.
     pairs: usize,
+    /// Of groups.
+    trees: WantedTrees,
 }
 
 impl Planner {
@@ -222,13 +226,14 @@ impl Planner {
         let mut places = self.places.clone();
         plan.route(&compiled.parts);
         plan.keys(&compiled.parts, &mut places);
-        let mut of_groups = None;
+        let (mut of_groups, mut trees) = (None, WantedTrees::new());
         match &self.groups {
             // The second round comes when this is held: see `Multicast`.
             Some(groups) if !options.disable_multicast => {
                 let multicast = Multicast::new(found, &compiled.parts, groups);
                 plan.tables(multicast.first(found));
                 of_groups = multicast.finding();
+                trees = multicast.into_trees();
             }
             _ => plan.leave_multicast(),
         }
@@ -252,6 +257,7 @@ impl Planner {
             findings: lid_findings.chain(other_engine).chain(findings).collect(),
             transition: Transition::default(),
             pairs: 0,
+            trees,
             sm_lid,
             inputs,
         })
@@ -262,7 +268,7 @@ impl Planned {
     /// How to come from what switches hold to what is planned without a credit loop. `held`: the subnet that was planned for, with
     /// all tables that could be read; `before` as it was given to [`Planner::plan`]. Findings of it are added to the others.
     pub fn change_from(&mut self, held: &Subnet, before: Option<&FabricState>) -> Transition {
-        let judged = transition::of(held, &self.wanted, &self.compiled.parts, before);
+        let judged = self.judged_change_from(held, before);
         self.findings.extend(judged.finding);
         (self.transition, self.pairs) = (judged.transition, judged.pairs);
         self.transition.clone()
@@ -270,7 +276,16 @@ impl Planned {
 
     /// [`Self::change_from`], for who only wants to know.
     pub fn would_change_from(&self, held: &Subnet, before: Option<&FabricState>) -> Transition {
-        transition::of(held, &self.wanted, &self.compiled.parts, before).transition
+        self.judged_change_from(held, before).transition
+    }
+
+    fn judged_change_from(
+        &self,
+        held: &Subnet,
+        before: Option<&FabricState>,
+    ) -> transition::Judged {
+        let parts = &self.compiled.parts;
+        transition::of(held, (&self.wanted, &self.trees), parts, before)
     }
 
     /// Routes have changed, and this was without a path meanwhile: a finding of this sweep.

@@ -67,6 +67,17 @@ impl<'a> Trees<'a> {
         self.tables_of(|_| true)
     }
 
+    /// By MLID, once for each of its SLs: what the proof over a change looks at.
+    pub(crate) fn routes(&self) -> Vec<(Mlid, MulticastRoute)> {
+        let tables = self.tables();
+        let pairs = self.groups.iter().zip(&tables);
+        let routes = pairs.flat_map(|(group, table)| {
+            let routes = group.routes(table);
+            routes.map(|route| (group.mlid, route))
+        });
+        routes.collect()
+    }
+
     /// Where groups that are not proved close a loop as they are now.
     pub(crate) fn finding(&self) -> Option<PlanFinding> {
         let proof = self.proof.as_ref()?;

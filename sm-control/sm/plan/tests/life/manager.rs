@@ -165,6 +165,11 @@ impl Manager {
         over
     }
 
+    /// As the last sweep left it.
+    pub(crate) const fn subnet(&self) -> &Subnet {
+        &self.swept.subnet
+    }
+
     /// The last sweep has found this host, and answers know it.
     pub(crate) fn has(&self, host: Guid) -> bool {
         let compiled = self.in_force.as_ref();
@@ -226,7 +231,7 @@ impl Manager {
     }
 
     /// Until it is published the SA tells the SLs of before, of which `promise` of its sweep speaks.
-    fn write(&mut self, wire: &mut Wire, wanted: Wanted, promise: &Promise) -> u64 {
+    pub(crate) fn write(&mut self, wire: &mut Wire, wanted: Wanted, promise: &Promise) -> u64 {
         let before = core::mem::take(&mut self.swept);
         let limits = Limits::default();
         let mut sweep = Sweep::of_tables(limits, self.transaction, before, Arc::new(wanted));
