@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use routing::engine::{dfsssp_nue, minhop, updn};
+use routing::engine::{dfsssp_nue, minhop, torus, updn};
 use routing::proof::{GroupKinds, GroupProof, Hosts, Judge, PathSls};
 use routing::tables::{GroupTrees, MulticastTable, PortSet};
 use routing::{EndPortIx, EngineKind, Peer, Qos, Routes, SwitchIx, Topology};
@@ -12,6 +12,7 @@ use sa_wire::{Mlid, Sl, SlVlMask};
 
 use crate::common::generate::TorusSpec;
 use crate::common::trees::fat_tree;
+use crate::common::{Case, cases};
 use crate::dfsssp_nue::{any, dragonfly};
 
 /// Switch, port, VL.
@@ -327,5 +328,46 @@ fn which_fabrics_keep_the_usual_trees() {
         let proof = judge(topology, &routes).prove_groups(None, &kinds);
         let found = (proof.is_proved(group.sls), proof.tree(group.sls).is_none());
         assert_eq!(found, (true, is_usual), "{name} {engine}");
+    }
+}
+
+/// After some failures the tree of torus-2QoS closes a circle with unicast; then another one is found, and else its own is kept.
+#[test]
+fn the_tree_of_torus_2qos_is_replaced_where_it_closes_a_circle() {
+    let mut replaced = Vec::new();
+    for case in cases().into_iter().filter(Case::is_up) {
+        let topology = case.topology();
+        let Ok(routes) = torus::route(&topology, &case.config(), Qos::On) else {
+            continue;
+        };
+        let sls = SlVlMask(1);
+        let judge = Judge {
+            topology: &topology,
+            routes: &routes,
+            sls: PathSls::Engine,
+            hosts: Hosts::default(),
+        };
+        // Whoever closes a circle by unicast alone is refused before.
+        if judge.loops(&judge.everybody(), |_| ()).hosts.is_some() {
+            continue;
+        }
+        let kinds = GroupKinds::from([(sls.0, BTreeSet::new())]);
+        let proof = judge.prove_groups(None, &kinds);
+        assert!(proof.is_proved(sls), "{}", case.name);
+        if let Some(tree) = proof.tree(sls) {
+            let hosts = topology
+                .switch_ixs()
+                .filter(|at| topology.hosts(*at).next().is_some());
+            assert!(
+                hosts.into_iter().all(|at| tree.reaches(at)),
+                "{}",
+                case.name
+            );
+            replaced.push(case.name);
+        }
+    }
+    println!("{replaced:?}");
+    for name in ["s16-5x5x5-swmid", "s18-4x5x4-column", "s35-5x8-swmid"] {
+        assert!(replaced.iter().any(|it| it == name), "{name}: {replaced:?}");
     }
 }

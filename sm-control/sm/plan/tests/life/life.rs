@@ -43,6 +43,8 @@ pub(crate) struct Tally {
     /// Changes in several stages, and those without a proof.
     pub(crate) staged: usize,
     pub(crate) unproved: usize,
+    /// Sweeps after which trees of groups were not proved.
+    pub(crate) open_groups: usize,
     pub(crate) longest: f64,
 }
 
@@ -178,9 +180,12 @@ impl Life {
             .manager
             .sweep(&mut self.wire, &inputs, may_skip, &mut happen);
         self.tally.add(&over);
+        self.tally.open_groups += usize::from(self.manager.open_groups.is_some());
         if self.is_told && self.wire.is_watched {
             let set = self.wire.walker.counts.sets;
             println!("  swept: {}, {} Sets until {set}", over.came, over.sets);
+            let open = self.manager.open_groups.iter();
+            open.for_each(|words| println!("  it says: {words}"));
         }
         if let Came::Published { promise, .. } = &over.came {
             self.publish(promise);
@@ -235,7 +240,11 @@ impl Life {
             return;
         }
         self.wire.walker.begin(&self.wire.simulator);
-        self.publish(&Promise::default());
+        let promise = Promise {
+            is_unproved: self.manager.open_groups.is_some(),
+            ..Promise::default()
+        };
+        self.publish(&promise);
         let is_whole = self.wire.walker.judge_answers(&self.wire.simulator);
         if is_calm {
             self.wire.walker.judge_groups(&self.wire.simulator);

@@ -36,6 +36,8 @@ pub(crate) struct Manager {
     pub(crate) in_force: Option<Compiled>,
     pub(crate) members: Arc<Memberships>,
     pub(crate) aliases: Arc<AliasTables>,
+    /// What it says of trees that are not proved.
+    pub(crate) open_groups: Option<String>,
     own: SmInfo,
     is_quiet: bool,
     transaction: u32,
@@ -96,6 +98,7 @@ impl Manager {
             in_force: None,
             members: Arc::default(),
             aliases: Arc::default(),
+            open_groups: None,
             own,
             is_quiet: false,
             transaction: 1,
@@ -215,6 +218,11 @@ impl Manager {
     fn write_groups(&mut self, wire: &mut Wire, compiled: &Compiled, promise: &Promise) -> u64 {
         let parts = &compiled.parts;
         let wanted = Multicast::new(&self.swept.subnet, parts, &self.members);
+        self.open_groups = wanted.finding().map(|finding| finding.to_string());
+        let promise = &Promise {
+            is_unproved: promise.is_unproved || self.open_groups.is_some(),
+            ..promise.clone()
+        };
         let mut sets = 0;
         if wanted.is_losing() {
             let first = Wanted {
