@@ -82,7 +82,7 @@ pub(super) struct Mapping(Vec<(u8, u16)>);
 
 impl Mapping {
     /// Turns the table round: which SLs share a VL.
-    fn new(table: SlToVl) -> Self {
+    pub(super) fn new(table: SlToVl) -> Self {
         let mut sls = [0_u16; VLS];
         for (sl, vl) in table.0.iter().enumerate() {
             sls[usize::from(*vl & 15)] |= 1 << sl;

@@ -104,7 +104,24 @@ impl Edges {
         }
     }
 
-    /// Takes away those of a turn.
+    /// Takes these of a turn away, where packets keep their VL those that do.
+    /// Only while nobody adds: who adds believes what it has read.
+    pub(super) fn take(&self, turn: u32, pairs: &VlPairs) {
+        match self {
+            Self::Straight(edges) => {
+                edges[turn as usize].fetch_and(!kept(pairs), Ordering::Relaxed);
+            }
+            Self::Any(edges) => {
+                let place = turn as usize * WORDS;
+                let words = edges[place..place + WORDS].iter().zip(pairs);
+                words.for_each(|(edges, pairs)| {
+                    edges.fetch_and(!pairs, Ordering::Relaxed);
+                });
+            }
+        }
+    }
+
+    /// Takes away all of a turn.
     /// Only while nobody adds: a store would lose bits of others.
     pub(super) fn remove(&self, turn: u32) {
         match self {

@@ -34,6 +34,7 @@
 //! | `multicast` | packets copied along groups' ports |
 //! | `edges`, `graph`, `cycle` | dependencies by turn, and a shortest cycle among them |
 //! | `judge` | whose packets close it |
+//! | `groups` | trees of groups that close none with unicast |
 //! | `proven` | going on from the proof before (ADR 18) |
 //! | `mixture` | old and new tables together, while one is changed into the other |
 //! | `reach` | pairs that no table connects |
@@ -49,6 +50,7 @@ mod channels;
 mod cycle;
 mod edges;
 mod graph;
+mod groups;
 mod hops;
 mod judge;
 mod loads;
@@ -65,6 +67,7 @@ use std::fmt;
 use sa_wire::{Lid, SlVlMask, Vl};
 
 pub use self::graph::DependencyGraph;
+pub use self::groups::{GroupKinds, GroupProof};
 pub use self::judge::{Hosts, Judge, Loops};
 pub use self::proven::{Next, Proven};
 pub use self::reach::{LostPair, Reachability, reachability, reachability_surveyed};

@@ -6,17 +6,35 @@
 
 mod tree;
 
-use sa_wire::Sl;
+use sa_wire::{Sl, SlToVl};
 
-use super::channels::NO_LINK;
+use super::channels::{Mapping, NO_LINK};
 use super::graph::DependencyGraph;
+use crate::bits::Bits;
 use crate::tables::{MulticastRoute, PortSet};
 use crate::topology::{EndPortIx, Peer, SwitchIx, Topology};
+
+/// SL2VL of switches before a change, by input and output port.
+pub type OldSl2Vl<'a> = &'a (dyn Fn(SwitchIx, u8, u8) -> SlToVl + Sync);
 
 impl DependencyGraph {
     /// Adds the dependencies of multicast packets that enter anywhere a member is plugged in.
     pub fn add_multicast(&mut self, topology: &Topology, groups: &[MulticastRoute]) {
+        self.add_trees(topology, groups, None);
+    }
+
+    /// The same where SL2VL may also be as it was before.
+    pub(super) fn add_trees(
+        &self,
+        topology: &Topology,
+        groups: &[MulticastRoute],
+        old: Option<OldSl2Vl<'_>>,
+    ) {
+        if groups.is_empty() {
+            return;
+        }
         let mut flow = MulticastFlow::new(self, topology);
+        flow.old = old;
         for group in groups {
             flow.add(group, &[]);
         }
@@ -39,6 +57,7 @@ impl DependencyGraph {
 struct MulticastFlow<'a> {
     graph: &'a DependencyGraph,
     topology: &'a Topology,
+    old: Option<OldSl2Vl<'a>>,
     /// By switch: ports of the group at hand.
     ports: Vec<PortSet>,
     /// By link: VLs on which packets of the group were seen, a bit each.
@@ -53,6 +72,7 @@ impl<'a> MulticastFlow<'a> {
         Self {
             graph,
             topology,
+            old: None,
             ports: vec![PortSet::default(); topology.switches.len()],
             seen: vec![0; graph.channels.links.len()],
             queue: Vec::new(),
@@ -99,12 +119,12 @@ impl<'a> MulticastFlow<'a> {
             if next == NO_LINK {
                 continue;
             }
-            let (input, output) = (channels.slot(switch, input), channels.slot(switch, output));
-            let mapping = channels.mapping(channels.table(switch, input, output));
-            for (vl, _) in mapping.spread(1 << sl.get()) {
+            let vls = self.vls(switch, input, output, sl);
+            let output = channels.slot(switch, output);
+            for vl in Bits(vls.into()) {
                 if let Some((link, vl_before)) = from {
                     let mut pairs = [0; 4];
-                    pairs[usize::from(vl_before / 4)] = 1 << (vl_before % 4 * 16 + vl);
+                    pairs[usize::from(vl_before / 4)] = 1 << (u32::from(vl_before) % 4 * 16 + vl);
                     let turns = channels.links[link as usize].turns;
                     self.graph.edges.add(turns + u32::from(output), &pairs);
                 }
@@ -112,10 +132,26 @@ impl<'a> MulticastFlow<'a> {
                 // What follows from a channel follows once, by whatever cables it was reached.
                 if *seen >> vl & 1 == 0 {
                     *seen |= 1 << vl;
-                    self.queue.push((next, vl));
+                    self.queue.push((next, u8::try_from(vl).unwrap_or(0)));
                 }
             }
         }
+    }
+
+    /// VLs on which packets of an SL may leave, a bit each.
+    fn vls(&self, switch: SwitchIx, input: u8, output: u8, sl: Sl) -> u16 {
+        let channels = &self.graph.channels;
+        let slots = [input, output].map(|port| channels.slot(switch, port));
+        let set = |mapping: &Mapping| {
+            let vls = mapping.spread(1 << sl.get());
+            vls.fold(0, |set, (vl, _)| set | 1 << vl)
+        };
+        let new = set(channels.mapping(channels.table(switch, slots[0], slots[1])));
+        // Seldom: only while SL2VL itself changes.
+        let old = self
+            .old
+            .map_or(0, |old| set(&Mapping::new(old(switch, input, output))));
+        new | old
     }
 
     /// True for port 0 and ports with a host.

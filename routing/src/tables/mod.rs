@@ -27,7 +27,7 @@
 mod changed;
 mod facts;
 mod lft;
-mod multicast;
+pub(crate) mod multicast;
 mod path_sl_table;
 mod routes;
 pub(crate) mod sl2vl;
@@ -37,7 +37,7 @@ pub use self::changed::{ChangedEntries, changed_entries};
 pub use self::facts::{EngineFacts, PathSlRule};
 pub use self::lft::{Lft, NO_PATH};
 pub use self::multicast::{
-    Branch, GroupTrees, MulticastRoute, MulticastTable, MulticastTree, PortSet,
+    Branch, GroupTrees, MulticastRoute, MulticastTable, MulticastTree, PortSet, SpanningTree,
 };
 pub use self::path_sl_table::PathSlTable;
 pub(crate) use self::routes::Origin;

@@ -4,19 +4,22 @@
 //! came in by. So a group's ports have to form a tree: with one port too many, copies run round for
 //! ever. Engines of a torus make one spanning tree ([`MulticastTree`]); a group gets the part of it that its
 //! members hang on ([`MulticastTable`]). With any other engine each group has a tree of its own, by shortest
-//! paths ([`GroupTrees`]).
+//! paths ([`GroupTrees`]), or, where these close a credit loop with unicast, a part of one that does not ([`SpanningTree`]).
 //!
 //! Proofs ask for less than that: [`MulticastRoute`] is a group's ports and SL, as they may also
 //! come from a dump of OpenSM's, where nothing says that they form a tree.
 
 mod groups;
 mod shortest;
+pub(crate) mod spanning;
 mod tree;
 
 use sa_wire::{Mlid, Sl};
 
 pub use self::groups::GroupTrees;
+pub use self::spanning::SpanningTree;
 pub use self::tree::{Branch, MulticastTree};
+use crate::bits::Bits;
 use crate::topology::{EndPortIx, SwitchIx};
 
 /// A set of ports of one switch.
@@ -32,6 +35,11 @@ impl PortSet {
         self.0[(port >> 6) as usize] |= 1 << (port & 63);
     }
 
+    /// Takes a port away; nothing changes when it is not in the set.
+    pub(crate) const fn remove(&mut self, port: u8) {
+        self.0[(port >> 6) as usize] &= !(1 << (port & 63));
+    }
+
     /// True when the port is in the set.
     pub const fn contains(&self, port: u8) -> bool {
         self.0[(port >> 6) as usize] >> (port & 63) & 1 == 1
@@ -43,11 +51,12 @@ impl PortSet {
     }
 
     /// Ports, ascending.
-    /// Tries all 256 numbers. Sets are small and iterated seldom; what is asked often is
-    /// `contains`.
+    /// As many steps as there are ports: a proof of many trees goes over them for each packet.
     pub fn iter(&self) -> impl Iterator<Item = u8> + use<> {
-        let set = *self;
-        (0..=u8::MAX).filter(move |port| set.contains(*port))
+        let words = (0_u32..).step_by(64).zip(self.0);
+        let ports = words.flat_map(|(first, word)| Bits(word).map(move |bit| first + bit));
+        // Below 256 as there are four words.
+        ports.map(|port| u8::try_from(port).unwrap_or(u8::MAX))
     }
 }
 
@@ -75,7 +84,7 @@ pub struct MulticastTable {
 
 /// Where the packets of one MLID go, and on which SL.
 /// The proof needs the SL because it decides, with SL2VL, which channels the packets use.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MulticastRoute {
     /// The SL that the group record gives its packets.
     /// On a torus 0 or 8 keeps groups off the VLs of paths that cross datelines.

@@ -79,7 +79,7 @@ fn check(name: &str, topology: &Topology, routes: &Routes, vls: u8) {
 }
 
 /// A dragonfly: groups of switches that are all joined, every two groups by one cable.
-fn dragonfly(groups: u64, switches: u64, hosts: u8) -> FabricBuilder {
+pub(crate) fn dragonfly(groups: u64, switches: u64, hosts: u8) -> FabricBuilder {
     let mut fabric = FabricBuilder::default();
     let guid = |group: u64, nth: u64| 1 + group * switches + nth;
     let mut ports = BTreeMap::new();
@@ -111,7 +111,7 @@ fn dragonfly(groups: u64, switches: u64, hosts: u8) -> FabricBuilder {
 }
 
 /// A fabric of any kind, some of it missing.
-fn any(seed: u64) -> (&'static str, FabricBuilder) {
+pub(crate) fn any(seed: u64) -> (&'static str, FabricBuilder) {
     let mut random = Rng::new(seed);
     let (name, mut fabric) = match seed % 6 {
         0 => ("torus", random_torus(random.number(), 60).fabric()),

@@ -6,6 +6,7 @@ mod common;
 mod dfsssp_nue;
 mod engines;
 mod golden_torus;
+mod group_proof;
 mod group_trees;
 mod incremental;
 mod minhop;

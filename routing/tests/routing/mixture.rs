@@ -105,6 +105,7 @@ fn no_mixture_of_a_safe_change_has_a_loop() {
             judge,
             old: &rows,
             old_sl2vl: None,
+            groups: &[],
         };
         let lids = change.lids();
         if lids.is_empty() {
@@ -248,6 +249,7 @@ fn packets_to_where_a_host_was_count() {
             },
             old: &held,
             old_sl2vl: None,
+            groups: &[],
         };
         let stages = match change.safety(None) {
             Safety::AtOnce => vec![Stage {

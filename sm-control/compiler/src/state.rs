@@ -21,11 +21,12 @@
 //! Why one value and not several: whatever is told of a fabric (a path, a record, a lint, a dump)
 //! must be about one state of it. Handing these around apart made it possible to mix two.
 
+use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use policy::{Partitions, Policy, PortFacts};
-use routing::proof::Proven;
+use routing::proof::{GroupKinds, GroupProof, Proven};
 use routing::{EngineKind, GivenSl2Vl, Qos, Refusal, Routes, Topology, TorusConfig};
 use sa_fabric::formats::psl;
 use sa_fabric::options::OpenSmOptions;
@@ -123,7 +124,7 @@ impl Routing {
 /// Everything that was read and computed on the way to a snapshot.
 ///
 /// Built once by [`crate::pipeline::route`] and then only read, but for `proven`, which the check
-/// adds.
+/// adds, and for what is remembered of it (`last_group_proof`).
 #[derive(Debug)]
 pub struct FabricState {
     /// Nodes, LIDs, names.
@@ -164,6 +165,18 @@ pub struct FabricState {
     /// What the proof after the next change can go on from (ADR 18). None where the engine makes
     /// its tables anew each time, and where a loop was found.
     pub proven: Option<Arc<Proven>>,
+    /// Trees of multicast groups: see [`FabricState::group_proof`].
+    pub last_group_proof: LastProof,
+}
+
+/// The proof of multicast trees that was asked for last, and for which kinds of groups.
+#[derive(Default)]
+pub struct LastProof(pub(crate) Mutex<Option<(GroupKinds, Arc<GroupProof>)>>);
+
+impl fmt::Debug for LastProof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LastProof(..)")
+    }
 }
 
 impl FabricState {

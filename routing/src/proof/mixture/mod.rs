@@ -19,7 +19,8 @@
 //!
 //! # What is not in it
 //!
-//! * Packets of groups: their trees change apart from this.
+//! * Trees of groups that change: all that are held at some moment count from beginning to end ([`Change::groups`]). A packet that a tree of before has
+//!   brought to a switch and one of afterwards leads on is not followed.
 //! * Entries that nobody knows. Who asks has to know what switches hold.
 //! * A switch whose new entry leads nowhere comes last, and does not go by the rule above. Packets that it gets by then are lost there, which
 //!   closes nothing.
@@ -38,21 +39,17 @@ mod found;
 mod stages;
 mod ways;
 
-use sa_wire::SlToVl;
-
 use self::flow::Flow;
 use self::stages::Search;
 use super::graph::DependencyGraph;
 use super::proven::Proven;
 use super::{Hosts, Judge};
-use crate::tables::NO_PATH;
+use crate::tables::{MulticastRoute, NO_PATH};
 use crate::topology::SwitchIx;
 
 pub use self::found::{Stage, Stages};
 pub use self::ways::Waiting;
-
-/// SL2VL of switches before a change, by input and output port.
-pub type OldSl2Vl<'a> = &'a (dyn Fn(SwitchIx, u8, u8) -> SlToVl + Sync);
+pub use super::multicast::OldSl2Vl;
 
 /// A change of tables.
 /// Borrows all it needs; made for one question and dropped.
@@ -65,6 +62,8 @@ pub struct Change<'a> {
     pub old: &'a [Option<Vec<u8>>],
     /// SL2VL before it, where some are others. They are written before forwarding tables.
     pub old_sl2vl: Option<OldSl2Vl<'a>>,
+    /// Trees of groups, of before and of afterwards: packets take them at any moment.
+    pub groups: &'a [MulticastRoute],
 }
 
 /// Whether a change can deadlock.
@@ -160,6 +159,7 @@ impl Change<'_> {
         // Dependencies that are not there any more do no harm: they only ask for stages that it would not take.
         let next = from.and_then(|from| self.judge.go_on(from));
         let graph = next.map_or_else(|| self.judge.everybody(), |next| next.graph());
+        self.add_groups(&graph, false);
         if !graph.has_loop() {
             return self.is_free(graph, None, lids);
         }
@@ -172,7 +172,14 @@ impl Change<'_> {
             hosts,
         } = &self.judge;
         graph.add_unicast_between_hosts(topology, routes, *sls, hosts);
+        self.add_groups(&graph, false);
         !graph.has_loop() && self.is_free(graph, Some(hosts), lids)
+    }
+
+    /// With what packets of groups need. `is_sl2vl`: by SL2VL tables of before, too.
+    fn add_groups(&self, graph: &DependencyGraph, is_sl2vl: bool) {
+        let old = self.old_sl2vl.filter(|_| is_sl2vl);
+        graph.add_trees(self.judge.topology, self.groups, old);
     }
 
     /// With the mixtures of these LIDs. The graph has all other dependencies, and those of these LIDs by new entries. `hosts`: of their packets alone.

@@ -327,6 +327,7 @@ impl<'a> Search<'a> {
         for (lid, has) in (0..).zip(has) {
             flow.add(lid, *has, true);
         }
+        self.change.add_groups(&graph, is_sl2vl);
         Some(graph)
     }
 }

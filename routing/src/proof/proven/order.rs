@@ -28,31 +28,7 @@ const MOST_RAISED: usize = 1 << 17;
 impl Order {
     /// Cost: O(channels + dependencies).
     pub(super) fn from_graph(graph: &DependencyGraph) -> Self {
-        let mut levels = vec![0; graph.nodes()];
-        let mut waiting = vec![0_u32; graph.nodes()];
-        let vls = graph.edges.vls();
-        for node in graph.nodes_on(vls) {
-            let nexts = graph.successors(node);
-            nexts.for_each(|next| waiting[next as usize] += 1);
-        }
-        let first = graph.nodes_on(vls);
-        let first = first.filter(|node| waiting[*node as usize] == 0);
-        let mut ready: Vec<Node> = first.collect();
-        let mut done = 0;
-        while let Some(node) = ready.pop() {
-            done += 1;
-            let above = levels[node as usize] + 1;
-            for next in graph.successors(node).map(|next| next as usize) {
-                levels[next] = above.max(levels[next]);
-                waiting[next] -= 1;
-                if waiting[next] == 0 {
-                    ready.push(count32(next));
-                }
-            }
-        }
-        // Those on a cycle, and behind one, wait for ever.
-        let is_whole = done == graph.nodes_on(vls).count();
-        Self(if is_whole { levels } else { Vec::new() })
+        Self(levels(graph).unwrap_or_default())
     }
 
     /// Whether there are such levels for a graph without the cables that are gone, and with what was added.
@@ -84,6 +60,35 @@ impl Order {
         }
         mended.mend(graph, gone)
     }
+}
+
+/// By channel: a level above those of all that wait for it. None for a graph with a cycle.
+/// Cost: O(channels + dependencies).
+pub(in crate::proof) fn levels(graph: &DependencyGraph) -> Option<Vec<u32>> {
+    let mut levels = vec![0; graph.nodes()];
+    let mut waiting = vec![0_u32; graph.nodes()];
+    let vls = graph.edges.vls();
+    for node in graph.nodes_on(vls) {
+        let nexts = graph.successors(node);
+        nexts.for_each(|next| waiting[next as usize] += 1);
+    }
+    let first = graph.nodes_on(vls);
+    let first = first.filter(|node| waiting[*node as usize] == 0);
+    let mut ready: Vec<Node> = first.collect();
+    let mut done = 0;
+    while let Some(node) = ready.pop() {
+        done += 1;
+        let above = levels[node as usize] + 1;
+        for next in graph.successors(node).map(|next| next as usize) {
+            levels[next] = above.max(levels[next]);
+            waiting[next] -= 1;
+            if waiting[next] == 0 {
+                ready.push(count32(next));
+            }
+        }
+    }
+    // Those on a cycle, and behind one, wait for ever.
+    (done == graph.nodes_on(vls).count()).then_some(levels)
 }
 
 /// Levels of which some were raised.

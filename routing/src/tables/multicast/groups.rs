@@ -1,18 +1,20 @@
 //! The tree of any group, whatever the engine.
 //!
 //! An engine that makes one spanning tree for all groups has proved it together with its paths; its groups take part of
-//! that. For every other engine a group's tree follows shortest paths. A group whose members have fewer than two ports
+//! that. For every other engine a group's tree follows shortest paths, where the proof has nothing against it
+//! ([`crate::proof::GroupProof`]); else groups take part of a tree that it found. A group whose members have fewer than two ports
 //! between them needs no table: nobody is there to send to.
 //!
 //! ```text
 //!  torus-2qos, torus-proved     one tree ──> the part of it with members     every group by the same cables
 //!  minhop, updn, ftree, ..      members  ──> a tree of shortest ways         each group has its own
+//!                               or one tree that is proved ──> the part of it between the members
 //! ```
 
 use sa_wire::Mlid;
 
 use super::shortest::ShortestTrees;
-use super::{MulticastTable, MulticastTree};
+use super::{MulticastTable, MulticastTree, SpanningTree};
 use crate::tables::Routes;
 use crate::topology::{EndPortIx, Topology};
 
@@ -26,6 +28,8 @@ enum By<'a> {
     /// The engine's one tree.
     Engine(&'a MulticastTree),
     Shortest(ShortestTrees<'a>),
+    /// One for all, which was proved.
+    Spanning(&'a SpanningTree),
 }
 
 impl<'a> GroupTrees<'a> {
@@ -35,6 +39,12 @@ impl<'a> GroupTrees<'a> {
             Some(tree) => By::Engine(tree),
             None => By::Shortest(ShortestTrees::new(topology)),
         };
+        Self { topology, by }
+    }
+
+    /// Parts of this tree, whatever the engine has.
+    pub const fn of_tree(topology: &'a Topology, tree: &'a SpanningTree) -> Self {
+        let by = By::Spanning(tree);
         Self { topology, by }
     }
 
@@ -48,6 +58,7 @@ impl<'a> GroupTrees<'a> {
             },
             By::Engine(tree) => tree.table(self.topology, mlid, members),
             By::Shortest(trees) => trees.table(mlid, members),
+            By::Spanning(tree) => tree.table(self.topology, mlid, members),
         }
     }
 }

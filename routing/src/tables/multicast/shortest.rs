@@ -32,7 +32,8 @@
 //! # What it does not do
 //!
 //! It proves nothing. Packets of a group on these trees may wait for one another, and for unicast, in a circle that no routing
-//! engine looked for; engines that answer for that make a tree of their own (`MulticastTree`). It does not spread groups over
+//! engine looked for: `crate::proof` judges them. All groups with one root take part of one tree, so there are no more trees
+//! to be judged than switches, whoever joins. It does not spread groups over
 //! roots or cables either: two groups with the same members have the same tree.
 //!
 //! Source: OpenSM `osm_mcast_mgr.c`, whose trees these are wherever its hops are those of shortest paths.
@@ -139,31 +140,52 @@ impl<'a> ShortestTrees<'a> {
         nearest.min().map(|(_, switch)| switch)
     }
 
-    /// Adds the way from the root to a switch, by the lowest port at each step. Nothing where there is none.
-    fn reach(&self, root: SwitchIx, to: SwitchIx, ports: &mut [PortSet]) {
-        let mut here = root;
-        while here != to {
-            let hops = self.hops(here, to);
-            if hops == UNREACHABLE {
-                return;
-            }
-            let mut cables = self.topology.cables(here);
-            let next = cables.find(|(_, far, _)| self.hops(*far, to).checked_add(1) == Some(hops));
-            let Some((port, far, back)) = next else {
-                return;
-            };
+    /// Adds the way from the root to a switch. Nothing where there is none.
+    fn reach(&self, root: SwitchIx, to: SwitchIx, all: &mut [PortSet]) {
+        ways(self.topology, &self.distances, root, to, |near, far| {
             // Both ends: packets go either way.
-            for (switch, port) in [(here, port), (far, back)] {
-                if let Some(ports) = ports.get_mut(switch.index()) {
+            for (switch, port) in [near, far] {
+                if let Some(ports) = all.get_mut(switch.index()) {
                     ports.insert(port);
                 }
             }
-            here = far;
-        }
+        });
     }
 
     fn hops(&self, from: SwitchIx, to: SwitchIx) -> u8 {
-        let row = self.distances.from(from);
-        row.get(to.index()).copied().unwrap_or(UNREACHABLE)
+        hops(&self.distances, from, to)
+    }
+}
+
+/// [`UNREACHABLE`] for what is not.
+fn hops(distances: &Distances, from: SwitchIx, to: SwitchIx) -> u8 {
+    let row = distances.from(from);
+    row.get(to.index()).copied().unwrap_or(UNREACHABLE)
+}
+
+/// Tells the cables from a switch to another, by the lowest port of a shortest way at each step: both ends, the nearer one first.
+/// Nothing where there is no way.
+///
+/// Ways from one switch to many are a tree, for the reason that the module gives.
+pub(super) fn ways(
+    topology: &Topology,
+    distances: &Distances,
+    from: SwitchIx,
+    to: SwitchIx,
+    mut tell: impl FnMut((SwitchIx, u8), (SwitchIx, u8)),
+) {
+    let mut here = from;
+    while here != to {
+        let left = hops(distances, here, to);
+        if left == UNREACHABLE {
+            return;
+        }
+        let mut cables = topology.cables(here);
+        let is_nearer = |far: SwitchIx| hops(distances, far, to).checked_add(1) == Some(left);
+        let Some((port, far, back)) = cables.find(|(_, far, _)| is_nearer(*far)) else {
+            return;
+        };
+        tell((here, port), (far, back));
+        here = far;
     }
 }

@@ -18,6 +18,7 @@
 //! decides what is served on; a compilation from nothing of the same fabric gives the same bytes.
 
 mod crosscheck;
+mod group_trees;
 mod inputs;
 mod programmed;
 mod proof;

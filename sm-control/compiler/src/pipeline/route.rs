@@ -32,7 +32,7 @@ use super::rows::sls_in_use;
 
 use crate::heard_sls::HeardSls;
 use crate::qos_setup::{ScopeFit, Scopes, SetupContext};
-use crate::state::{FabricState, Given, Routing, Sources, StandingRefusal};
+use crate::state::{FabricState, Given, LastProof, Routing, Sources, StandingRefusal};
 
 /// A fabric that the engine refuses.
 ///
@@ -151,6 +151,7 @@ pub fn route_after(
         devices: None,
         multicast: None,
         proven: None,
+        last_group_proof: LastProof::default(),
     };
     Ok(with_heard_sls(parts, heard_sls, &routing.given))
 }

@@ -1,10 +1,11 @@
 //! Multicast forwarding tables of the groups that are joined.
 //!
 //! ```text
-//!  members of each MLID ──> trees of the engine, or by shortest paths ──> what switches should hold
-//!                                                                              │ what they hold
-//!      first round: an MLID that loses a port loses it everywhere <────────────┤
-//!      second round: it gets its new ports <───────────────────────────────────┘
+//!  members of each MLID ──> trees (`trees`) ──> what switches should hold
+//!                                                        │ what they hold
+//!      first round: an MLID that loses a port             │
+//!      loses it everywhere <──────────────────────────────┤
+//!      second round: it gets its new ports <──────────────┘
 //! ```
 //!
 //! Old and new ports of one MLID together may close a circle, in which packets run round and multiply. So while any switch
@@ -30,7 +31,7 @@
 //!
 //! # Cost
 //!
-//! All of it is made anew each time, from members to blocks: trees of 1,000 groups with a handful of members each on 500 switches are
+//! All of it but the proof of the trees is made anew each time, from members to blocks: trees of 1,000 groups with a handful of members each on 500 switches are
 //! milliseconds, and only what differs is sent.
 //!
 //! What a switch holds beyond that is cleared: groups that ended, and those of an earlier Subnet Manager. A block of which nothing is
@@ -44,8 +45,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use routing::EndPortIx;
-use routing::tables::GroupTrees;
+use routing::SwitchIx;
+use routing::tables::{MulticastRoute, PortSet};
 use sa_compiler::state::FabricState;
 use sa_fabric::NodeIx;
 use sa_sm::model::attributes::Data;
@@ -53,14 +54,16 @@ use sa_sm::model::{Block, Node, Subnet};
 use sa_sm::wanted::{multicast, switch_info};
 use sa_sm::writing::Wanted;
 use sa_wire::smp::attribute;
-use sa_wire::{Guid, Mlid};
+use sa_wire::{Guid, Mlid, Sl, SlVlMask};
 
+use crate::PlanFinding;
 use crate::places::Index;
+use crate::trees::Trees;
 
-/// Ports in the groups of each MLID, by port GUID.
+/// The SLs of the groups of each MLID, and the ports in them, by port GUID.
 ///
 /// Shape: members are full or half members alike, as switches forward to both; a port may be in several MLIDs.
-pub type Memberships = BTreeMap<Mlid, Arc<[Guid]>>;
+pub type Memberships = BTreeMap<Mlid, (SlVlMask, Arc<[Guid]>)>;
 
 /// Blocks of each switch.
 /// Of the multicast table alone.
@@ -73,6 +76,56 @@ pub struct Multicast {
     tables: Tables,
     /// Some port of them has to go before others come. Shape: raw, counted from the first MLID.
     losing: BTreeSet<u16>,
+    /// The trees are not proved.
+    finding: Option<PlanFinding>,
+    trees: WantedTrees,
+}
+
+/// Trees that are wanted, by MLID, once for each of its SLs.
+pub(crate) type WantedTrees = Vec<(Mlid, MulticastRoute)>;
+
+/// Trees of groups that packets may take while tables change: those that switches hold, and those that are wanted. Of an MLID that is not
+/// wanted any more nobody knows the SL: all that groups have now count, and SL 0.
+pub(crate) fn trees_of_change(
+    found: &Subnet,
+    parts: &FabricState,
+    wanted: &[(Mlid, MulticastRoute)],
+) -> Vec<MulticastRoute> {
+    let index = Index::new(found, parts);
+    let mut held: BTreeMap<u16, BTreeMap<SwitchIx, PortSet>> = BTreeMap::new();
+    for node in found.nodes().iter().filter(|node| node.passes_data()) {
+        let Some(switch) = index.switch(node.guid()) else {
+            continue;
+        };
+        for (block, data) in node.tables.multicast() {
+            for (mlid, mask) in mlids(*block).zip(data.chunks_exact(2)) {
+                let ports = held.entry(mlid).or_default().entry(switch).or_default();
+                ports_of(*block, mask).for_each(|port| ports.insert(port));
+            }
+        }
+    }
+    let all: BTreeSet<Sl> = wanted.iter().map(|(_, route)| route.sl).collect();
+    let all: BTreeSet<Sl> = all.into_iter().chain([Sl::default()]).collect();
+    let mut trees: Vec<MulticastRoute> = wanted.iter().map(|(_, route)| route.clone()).collect();
+    for (mlid, switches) in held {
+        let own = wanted
+            .iter()
+            .filter(|(it, _)| it.get() == Mlid::MIN.get() + mlid);
+        let own: BTreeSet<Sl> = own.map(|(_, route)| route.sl).collect();
+        let sls = if own.is_empty() { &all } else { &own };
+        let switches = switches.into_iter().filter(|(_, ports)| !ports.is_empty());
+        let switches: Vec<_> = switches.collect();
+        // Mostly the tree is the one that is wanted.
+        let is_new = |sl: &Sl| {
+            let same = |tree: &MulticastRoute| tree.sl == *sl && tree.switches == switches;
+            !switches.is_empty() && !wanted.iter().any(|(_, tree)| same(tree))
+        };
+        trees.extend(sls.iter().copied().filter(is_new).map(|sl| MulticastRoute {
+            sl,
+            switches: switches.clone(),
+        }));
+    }
+    trees
 }
 
 impl Multicast {
@@ -83,35 +136,38 @@ impl Multicast {
         if parts.options.disable_multicast {
             return all;
         }
-        let index = Index::new(found, parts);
+        let trees = Trees::new(found, parts, groups);
         let mut routes: BTreeMap<NodeIx, Vec<(Mlid, Vec<u8>)>> = BTreeMap::new();
-        // Without groups no tree is made: their preparation walks all routes.
-        let trees = (!groups.is_empty()).then(|| GroupTrees::new(&parts.topology, &parts.routes));
-        // Groups that share an MLID are one here: switches know MLIDs alone.
-        for (mlid, members) in groups {
-            // Members that are away have no port to forward to: they join again when they are back.
-            let members: BTreeSet<EndPortIx> =
-                members.iter().filter_map(|port| index.end(*port)).collect();
-            // A port that joined by two of its GUIDs is one member.
-            let members: Vec<EndPortIx> = members.into_iter().collect();
-            let table = trees.as_ref().map(|trees| trees.table(*mlid, &members));
-            for (switch, ports) in table.into_iter().flat_map(|table| table.switches) {
+        for table in trees.tables() {
+            for (switch, ports) in table.switches {
                 // A tree is of the compiler's switches; the model's numbers are looked up by GUID.
                 // Gone since the compilation: the next sweep plans without it.
                 let node = found.by_guid(parts.topology.switch(switch).guid);
                 if let Some(node) = node {
                     let ports = ports.iter().collect();
                     // A switch may be in many trees: its masks are joined into blocks further down.
-                    routes.entry(node).or_default().push((*mlid, ports));
+                    routes.entry(node).or_default().push((table.mlid, ports));
                 }
             }
         }
+        all.finding = trees.finding();
+        all.trees = trees.routes();
         // Empty tables of wanted routes would otherwise leave entries of groups that ended.
         // All of them, not only those with routes: the others may hold what nobody wants.
         for (at, node) in found.places().filter(|(_, node)| node.is_switch()) {
             all.switch(at, node, routes.remove(&at).unwrap_or_default());
         }
         all
+    }
+
+    /// What a person should know of the trees.
+    pub fn finding(&self) -> Option<PlanFinding> {
+        self.finding.clone()
+    }
+
+    /// The trees themselves.
+    pub(crate) fn into_trees(self) -> WantedTrees {
+        self.trees
     }
 
     /// What is to be written first: without the new ports of MLIDs that lose some.
@@ -233,6 +289,16 @@ fn lost(block: Block, held: &Data, wanted: &Data) -> Vec<u16> {
         .filter(|(_, (held, wanted))| loses(held, wanted))
         .map(|(mlid, _)| mlid)
         .collect()
+}
+
+/// Ports of a mask, which is of 16 ports: the upper bits of the block say which.
+fn ports_of(block: Block, mask: &[u8]) -> impl Iterator<Item = u8> {
+    let position = u8::try_from(block.modifier >> 28).unwrap_or(0);
+    let mask = mask
+        .first_chunk()
+        .map_or(0, |mask| u16::from_be_bytes(*mask));
+    let bits = (0..16_u8).filter(move |bit| mask >> bit & 1 == 1);
+    bits.map(move |bit| position * 16 + bit)
 }
 
 /// MLIDs of a block, counted from the first there is.

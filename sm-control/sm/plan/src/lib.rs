@@ -20,40 +20,43 @@
 mod aliases;
 mod changes;
 mod clients;
+mod findings;
 mod groups;
 mod places;
 mod planning;
 mod records;
 mod routes;
+mod sls_of_before;
 mod transition;
+mod trees;
 mod unheld;
 mod waited;
 mod wanted;
 
-use core::fmt;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use routing::EngineKind;
 use routing::proof::mixture::Waiting;
 use sa_compiler::pipeline::{self, Compiled, Inputs, PipelineError, ReadProblem, Stamp};
 use sa_compiler::state::FabricState;
 use sa_fabric::options::{ManagerOptions, OpenSmOptions};
 use sa_fabric::sa_records::{Incomplete, SaFabric};
-use sa_sm::lids::{self, LidFinding, LidOptions, Remembered};
+use sa_sm::lids::{self, LidOptions, Remembered};
 use sa_sm::model::Subnet;
 use sa_sm::wanted::pkeys::Places;
 use sa_sm::wanted::port_info::Common;
 use sa_sm::writing::{Drained, DrainedLid, Transition, Wanted};
-use sa_wire::{Guid, Lid, Pkey};
+use sa_wire::{Guid, Lid};
 use thiserror::Error;
 
 use self::clients::Clients;
+use self::groups::WantedTrees;
 use self::routes::{Routed, StandIn};
 use self::wanted::Plan;
 
 pub use self::aliases::{AliasTables, alias_tables};
 pub use self::changes::{MOST_SLS, PairChanges};
+pub use self::findings::PlanFinding;
 pub use self::groups::{Memberships, Multicast};
 pub use self::planning::Planning;
 pub use self::records::{held as held_records, held_multicast};
@@ -79,59 +82,6 @@ pub enum PlanError {
     /// The compiler's word, or that of the proof.
     #[error(transparent)]
     Compile(#[from] PipelineError),
-}
-
-/// What a person should know of a plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PlanFinding {
-    /// Of LIDs.
-    Lid(LidFinding),
-    /// Keys for which the P_Key table of an end port has no room.
-    KeysLeftOut {
-        /// Its port GUID.
-        port: Guid,
-        /// The keys.
-        keys: Vec<Pkey>,
-    },
-    /// A port has no room for all of its alias GUIDs.
-    AliasesLeftOut {
-        /// Its port GUID.
-        port: Guid,
-        /// How many it lacks.
-        count: usize,
-    },
-    /// Nobody named an engine, and the routes of the one that is taken then close a credit loop: another one routes.
-    OtherEngine {
-        /// Whose routes were refused.
-        refused: EngineKind,
-        /// Whose routes are written.
-        taken: EngineKind,
-    },
-    /// Keys do not fit the table of the switch port towards an end port, so nothing is checked there.
-    NotEnforced {
-        /// The GUID of the end port.
-        port: Guid,
-    },
-    /// Routes change where data passes, and the old ones together with the new ones were not proved free of credit loops.
-    NotProvedTogether {
-        /// Why not, in words.
-        why: &'static str,
-    },
-    /// No order of writing was free of credit loops: these had no path for a while, so that packets of before were gone.
-    Drained {
-        /// What it was.
-        drained: Drained,
-        /// Pairs of a host and one of the LIDs that had a path over switches which changed it.
-        pairs: usize,
-    },
-    /// The new routes close a credit loop with packets that have the SLs of the old ones.
-    OldSls,
-    /// Routes lead over what is drained, as there are none without it.
-    DrainsSetAside {
-        /// Why not.
-        why: String,
-    },
 }
 
 /// Makes plans, and remembers what has to stay from one to the next. A copy makes plans that nobody carries out.
@@ -167,6 +117,8 @@ pub struct Planned {
     inputs: Inputs,
     /// Who has no path while routes change.
     waiting: Vec<Waiting>,
+    /// Of groups.
+    trees: WantedTrees,
 }
 
 impl Planner {
@@ -277,11 +229,14 @@ impl Planner {
         let mut places = self.places.clone();
         plan.route(&compiled.parts);
         plan.keys(&compiled.parts, &mut places);
+        let (mut of_groups, mut trees) = (None, WantedTrees::new());
         match &self.groups {
             // The second round comes when this is held: see `Multicast`.
             Some(groups) if !options.disable_multicast => {
                 let multicast = Multicast::new(found, &compiled.parts, groups);
                 plan.tables(multicast.first(found));
+                of_groups = multicast.finding();
+                trees = multicast.into_trees();
             }
             _ => plan.leave_multicast(),
         }
@@ -294,6 +249,7 @@ impl Planner {
         let other_engine = stand_in.map(StandIn::finding);
         let (wanted, mut findings) = plan.finish();
         findings.extend(no_room);
+        findings.extend(of_groups);
         findings.extend(set_aside.map(|why| PlanFinding::DrainsSetAside { why }));
         (self.remembered, self.places) = (remembered, places);
         // Kept also while an operator names an engine: without the name the subnet is as before.
@@ -304,6 +260,7 @@ impl Planner {
             findings: lid_findings.chain(other_engine).chain(findings).collect(),
             transition: Transition::default(),
             waiting: Vec::new(),
+            trees,
             sm_lid,
             inputs,
         })
@@ -314,7 +271,7 @@ impl Planned {
     /// How to come from what switches hold to what is planned without a credit loop. `held`: the subnet that was planned for, with
     /// all tables that could be read; `before` as it was given to [`Planner::plan`]. Findings of it are added to the others.
     pub fn change_from(&mut self, held: &Subnet, before: Option<&FabricState>) -> Transition {
-        let judged = transition::of(held, &self.wanted, &self.compiled.parts, before);
+        let judged = self.judged_change_from(held, before);
         self.findings.extend(judged.finding);
         (self.transition, self.waiting) = (judged.transition, judged.waiting);
         self.transition.clone()
@@ -322,7 +279,16 @@ impl Planned {
 
     /// [`Self::change_from`], for who only wants to know.
     pub fn would_change_from(&self, held: &Subnet, before: Option<&FabricState>) -> Transition {
-        transition::of(held, &self.wanted, &self.compiled.parts, before).transition
+        self.judged_change_from(held, before).transition
+    }
+
+    fn judged_change_from(
+        &self,
+        held: &Subnet,
+        before: Option<&FabricState>,
+    ) -> transition::Judged {
+        let parts = &self.compiled.parts;
+        transition::of(held, (&self.wanted, &self.trees), parts, before)
     }
 
     /// Routes have changed, and this was without a path meanwhile: a finding of this sweep.
@@ -341,65 +307,6 @@ impl Planned {
     pub fn provenance(&self) -> String {
         let swept = self.inputs.swept.as_ref();
         swept.map_or_else(String::new, |swept| swept.provenance())
-    }
-}
-
-/// For a person who has to mend it.
-impl fmt::Display for PlanFinding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Lid(finding) => finding.fmt(f),
-            Self::KeysLeftOut { port, keys } => {
-                let count = keys.len();
-                write!(
-                    f,
-                    "the P_Key table of port {port} has no room for {count} of its keys; give it fewer partitions"
-                )
-            }
-            Self::AliasesLeftOut { port, count } => write!(
-                f,
-                "port {port} has no room for {count} of its alias GUIDs; packets for them do not arrive there"
-            ),
-            Self::OtherEngine { refused, taken } => write!(
-                f,
-                "the routes of {refused} close a credit loop, so {taken} routes, which closes none in any subnet; name an \
-                 engine in [routing] to decide otherwise"
-            ),
-            Self::NotEnforced { port } => write!(
-                f,
-                "the switch port before port {port} has no room for its P_Keys, and checks none; give it fewer partitions"
-            ),
-            Self::NotProvedTogether { why } => write!(
-                f,
-                "routes change, and the old and the new ones together are not proved free of credit loops: {why}; each are by themselves"
-            ),
-            Self::Drained { drained, pairs } => {
-                let (lids, ms) = (drained.lids, drained.took.as_millis());
-                let end = match drained.is_over {
-                    true => "",
-                    false => ", and some have none yet, as a switch did not take its table: the next sweep goes on",
-                };
-                if *pairs == 0 {
-                    return write!(
-                        f,
-                        "{lids} LIDs to which hosts had lost their path got the new one {ms} ms after the others, as packets of before could have \
-                         closed a credit loop with it{end}"
-                    );
-                }
-                write!(
-                    f,
-                    "routes changed in no order that was proved free of credit loops, so {lids} LIDs had no path for {ms} ms until packets \
-                     of before were gone; packets of {pairs} pairs of a host and a LID were dropped{end}"
-                )
-            }
-            Self::OldSls => f.write_str(
-                "SLs of paths change, and packets with old ones could close a credit loop on the new routes; let clients ask for paths again",
-            ),
-            Self::DrainsSetAside { why } => write!(
-                f,
-                "what is drained carries traffic, as there are no routes without it: {why}"
-            ),
-        }
     }
 }
 

@@ -11,6 +11,7 @@
 //! | no loop at any moment | all at once, destination first | nothing |
 //! | stages without one | stage by stage | their number, in the log line of the sweep |
 //! | none, but some with LIDs that lead nowhere for a while | stage by stage, and waiting | which LIDs and how many pairs, for how long |
+//! | none, but without the trees of groups | as for unicast alone | that there is no proof, and why |
 //! | none, but for SLs of before | as for SLs of afterwards alone | clients have to ask again |
 //! | no stages, too much to look at, or tables that nobody knows | all at once, destination first | that there is no proof, and why |
 //!
@@ -26,22 +27,23 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use routing::placement::Coordinate;
+use routing::SwitchIx;
 use routing::proof::mixture::{self, Change, Safety, Stages, Waiting};
 use routing::proof::{Judge, PathSls};
-use routing::{EndPortIx, SwitchIx};
+use routing::tables::MulticastRoute;
 use sa_compiler::pipeline;
 use sa_compiler::state::FabricState;
 use sa_sm::model::{Node, Port, PortState, Subnet};
 use sa_sm::wanted::linear;
 use sa_sm::writing::{Stage, Transition, Wanted};
-use sa_snapshot::model::EngineSl;
+use sa_wire::SlToVl;
 use sa_wire::records::SlToVlRecord;
 use sa_wire::smp::attribute;
-use sa_wire::{Guid, Lid, Sl, SlToVl, SlVlMask};
 
 use crate::PlanFinding;
+use crate::groups::{WantedTrees, trees_of_change};
 use crate::places::Index;
+use crate::sls_of_before::{gives_other_sls, held_sls};
 use crate::unheld::ports_of;
 
 /// How a change is to be written.
@@ -60,7 +62,7 @@ pub(crate) struct Judged {
 /// Cost: a comparison of all tables, and where some differ a proof over those that do ([`routing::proof::mixture`]).
 pub(crate) fn of(
     found: &Subnet,
-    wanted: &Wanted,
+    (wanted, trees): (&Wanted, &WantedTrees),
     parts: &FabricState,
     before: Option<&FabricState>,
 ) -> Judged {
@@ -71,7 +73,8 @@ pub(crate) fn of(
     if differing.unknown > 0 {
         return Judged::not_proved("some switches do not tell what they hold");
     }
-    let held = Held::new(found, parts, &differing);
+    let trees = trees_of_change(found, parts, trees);
+    let held = Held::new(found, parts, &differing, trees);
     let old_sls = |source, lid| held_sls(parts, before, source, lid);
     let has_other_sls = before.is_some_and(|before| gives_other_sls(parts, before));
     if !has_other_sls {
@@ -207,18 +210,26 @@ struct Held<'a> {
     rows: Vec<Option<Vec<u8>>>,
     /// By switch, input and output port; what is not in it is as planned.
     sl2vl: HashMap<(SwitchIx, u8, u8), SlToVl>,
+    /// Of groups, held and wanted.
+    trees: Vec<MulticastRoute>,
 }
 
 impl<'a> Held<'a> {
     /// Copies the tables of the switches that change theirs, and nothing of the others: in a large subnet few do.
     /// `differing`: which these are. A switch that the compiler does not know has no routes, and is left out.
-    fn new(found: &Subnet, parts: &'a FabricState, differing: &Differing) -> Self {
+    fn new(
+        found: &Subnet,
+        parts: &'a FabricState,
+        differing: &Differing,
+        trees: Vec<MulticastRoute>,
+    ) -> Self {
         let index = Index::new(found, parts);
         let mut held = Self {
             parts,
             life: life(found),
             rows: vec![None; parts.topology.switches.len()],
             sl2vl: HashMap::new(),
+            trees,
         };
         let lids = usize::from(parts.topology.max_lid()) + 1;
         for (at, node) in found.places() {
@@ -269,11 +280,31 @@ impl<'a> Held<'a> {
             judge,
             old: &self.rows,
             old_sl2vl: (!self.sl2vl.is_empty()).then_some(&old),
+            groups: &self.trees,
         };
-        match change.safety(parts.proven.as_deref()) {
-            Safety::AtOnce => Judged::default(),
-            Safety::InStages(stages) => Judged::in_stages(&stages, self.life),
-            Safety::Unproved => {
+        let proven = parts.proven.as_deref();
+        let judged = |change: &Change<'_>| match change.safety(proven) {
+            Safety::AtOnce => Some(Judged::default()),
+            Safety::InStages(stages) => Some(Judged::in_stages(&stages, self.life)),
+            Safety::Unproved => None,
+        };
+        if let Some(judged) = judged(&change) {
+            return judged;
+        }
+        // Stages that unicast needs are better than none.
+        let without = Change {
+            groups: &[],
+            ..change
+        };
+        let is_of_groups = !self.trees.is_empty();
+        match judged(&without).filter(|_| is_of_groups) {
+            Some(mut judged) => {
+                let why = "trees of multicast groups, of before or of afterwards, could close a credit loop with routes meanwhile";
+                let finding = PlanFinding::NotProvedTogether { why };
+                judged.finding.get_or_insert(finding);
+                judged
+            }
+            None => {
                 Judged::not_proved("they could close a credit loop in any order that was tried")
             }
         }
@@ -286,50 +317,4 @@ fn is_in_use(node: &Node, modifier: u32) -> bool {
         |port: u8| port == 0 || node.port(port).and_then(Port::state) == Some(PortState::Active);
     let mut pairs = ports_of(node, modifier).into_iter();
     pairs.any(|(input, output)| is_up(input) && is_up(output))
-}
-
-/// Whether paths may have other SLs than before. Those of datelines are by place, and stay while places do.
-fn gives_other_sls(parts: &FabricState, before: &FabricState) -> bool {
-    let rules = [parts, before].map(|state| state.routes.engine_sl());
-    let was = places(before);
-    match rules {
-        [EngineSl::Keep, EngineSl::Keep] => {
-            pipeline::sls_in_use(parts) != pipeline::sls_in_use(before)
-        }
-        [EngineSl::Torus { radix }, EngineSl::Torus { radix: other }] => {
-            radix != other
-                || places(parts)
-                    .iter()
-                    .any(|(switch, at)| was.get(switch).is_some_and(|was| was != at))
-        }
-        _ => true,
-    }
-}
-
-/// Where switches are in their torus, by GUID.
-fn places(state: &FabricState) -> HashMap<Guid, Coordinate> {
-    let torus = state.routes.torus();
-    let switches = torus.into_iter().flat_map(|torus| {
-        let switches = state.topology.switch_ixs();
-        switches.filter_map(|at| Some((state.topology.switch(at).guid, torus.coordinate(at)?)))
-    });
-    switches.collect()
-}
-
-/// The SLs of a path before and afterwards.
-fn held_sls(
-    parts: &FabricState,
-    before: Option<&FabricState>,
-    source: EndPortIx,
-    lid: Lid,
-) -> SlVlMask {
-    let from = parts.topology.end_port(source).lid;
-    let states = core::iter::once(parts).chain(before);
-    let sls = states.flat_map(|state| {
-        let hints = pipeline::sls_in_use(state).0;
-        let hints = (0..16_u8).filter(move |sl| hints >> sl & 1 == 1);
-        let hints = hints.filter_map(|sl| Sl::new(sl).ok());
-        hints.filter_map(move |hint| state.routes.path_sl(hint, from, lid))
-    });
-    SlVlMask(sls.fold(0, |mask, sl| mask | 1 << sl.get()))
 }

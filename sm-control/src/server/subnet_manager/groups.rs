@@ -109,7 +109,8 @@ impl Manager {
         let words = missing.iter().map(|(switch, blocks)| {
             format!("switch {switch} does not hold {blocks} blocks of its multicast tables; some members of groups may hear nothing")
         });
-        self.groups.tell(words.collect());
+        let of_trees = wanted.finding().map(|finding| finding.to_string());
+        self.groups.tell(words.chain(of_trees).collect());
         if sets > 0 {
             let (mlids, ms) = (members.len(), begun.elapsed().as_millis());
             info!(

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use sa_sm::model::Subnet;
 use sa_sm::sm_info::SmInfo;
-use sm_plan::Planned;
+use sm_plan::{PlanFinding, Planned};
 use tracing::{info, warn};
 
 /// Findings that stand, in words.
@@ -33,7 +33,10 @@ impl Said {
         of_keys: Vec<String>,
     ) {
         let found = swept.findings().map(ToString::to_string);
-        let plan = planned.findings.iter().map(ToString::to_string);
+        // Those of groups are told with their tables, which may change between two sweeps.
+        let plan = planned.findings.iter();
+        let plan = plan.filter(|finding| !matches!(finding, PlanFinding::GroupsNotProved { .. }));
+        let plan = plan.map(ToString::to_string);
         let other = strangers(own, swept).chain(not_held(swept, planned));
         let now: BTreeSet<String> = found.chain(plan).chain(other).chain(of_keys).collect();
         // New ones first: what is mended can wait for a line.

@@ -43,6 +43,29 @@ fn a_group_lives_as_long_as_somebody_keeps_it() -> Result<()> {
     Ok(())
 }
 
+/// Switches are programmed by MLID, and what is proved of its tree goes by the SLs of its groups.
+#[test]
+fn members_are_told_with_the_sls_of_their_groups() -> Result<()> {
+    let mut sa = Sa::new(usual()?)?;
+    let record = McMemberRecord {
+        sl_flow_hop: (3 << 28).into(),
+        ..member(H1, OWN, join_state::FULL)
+    };
+    let made = sa.ask(H1, method::SET, Mask::CREATE, &record).record()?;
+    assert_eq!(sa.join(H1, BLUE, join_state::FULL), OK);
+    let told = sa.database.memberships();
+    let sls: Vec<u16> = told.values().map(|(sls, _)| sls.0).collect();
+    assert_eq!(told.len(), 2);
+    assert_eq!(sls.iter().fold(0, |all, sls| all | sls), 1 | 1 << 3);
+    let own = told.iter().find(|(mlid, _)| mlid.get() == made.mlid.get());
+    let (sls, ports) = own.context("its MLID")?.1;
+    assert_eq!((sls.0, ports.len()), (1 << 3, 1));
+    // Of an MLID whose groups have nobody any more nothing is told.
+    assert_eq!(sa.leave(H1, OWN, join_state::FULL), OK);
+    assert_eq!(sa.database.memberships().len(), 1);
+    Ok(())
+}
+
 /// OpenSM keeps such a group, with nobody in it, for ever.
 #[test]
 fn who_was_both_and_is_one_leaves_no_group_behind() -> Result<()> {

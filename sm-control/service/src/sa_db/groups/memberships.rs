@@ -21,12 +21,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sa_wire::{Guid, Mlid};
+use sa_wire::{Guid, Mlid, SlVlMask};
 
 use super::Groups;
 
-/// Ports in the groups of each MLID that has members. Shape: port GUIDs, ascending, each once.
-pub type Memberships = BTreeMap<Mlid, Arc<[Guid]>>;
+/// The SLs of the groups of each MLID that has members, and the ports in them. Shape: port GUIDs, ascending, each once.
+pub type Memberships = BTreeMap<Mlid, (SlVlMask, Arc<[Guid]>)>;
 
 /// What was told last, and what is to be told anew.
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl Groups {
     /// The ports of MLIDs, without those that have none. Goes over all groups, as several may share an MLID; there are
     /// some thousands at most.
     fn listed(&self, wanted: impl Fn(u16) -> bool) -> Memberships {
-        let mut ports: BTreeMap<Mlid, BTreeSet<Guid>> = BTreeMap::new();
+        let mut found: BTreeMap<Mlid, (u16, BTreeSet<Guid>)> = BTreeMap::new();
         let groups = self.all.values();
         for group in groups.filter(|group| wanted(group.record.mlid.get())) {
             // One that waits for `partitions.conf` has none yet.
@@ -86,12 +86,19 @@ impl Groups {
             };
             let members = group.members();
             let guids = members.filter_map(|member| Guid::new(member.base.get()).ok());
-            ports.entry(mlid).or_default().extend(guids);
+            let (sls, ports) = found.entry(mlid).or_default();
+            ports.extend(guids);
+            // A group without members has no packets.
+            if group.members().next().is_some() {
+                *sls |= 1 << group.record.sl();
+            }
         }
         // Without members an MLID is none of anybody's.
-        let ports = ports.into_iter().filter(|(_, ports)| !ports.is_empty());
-        ports
-            .map(|(mlid, ports)| (mlid, ports.into_iter().collect()))
+        let found = found
+            .into_iter()
+            .filter(|(_, (_, ports))| !ports.is_empty());
+        found
+            .map(|(mlid, (sls, ports))| (mlid, (SlVlMask(sls), ports.into_iter().collect())))
             .collect()
     }
 }

@@ -16,7 +16,7 @@ use sa_sm::model::Subnet;
 use sa_sm::sweep::{Sweep, Swept};
 use sa_sm::writing::Wanted;
 use sa_wire::smp::attribute;
-use sa_wire::{Guid, Mlid};
+use sa_wire::{Guid, Mlid, SlVlMask};
 use sm_plan::{Memberships, Multicast, Planner};
 
 use crate::sweeps::{cases, planned};
@@ -61,7 +61,8 @@ impl Bed {
 
     fn groups(&self) -> Memberships {
         let all = self.members.iter().filter(|(_, ports)| !ports.is_empty());
-        all.map(|(mlid, ports)| (*mlid, ports.iter().copied().collect()))
+        let sl_0 = SlVlMask(1);
+        all.map(|(mlid, ports)| (*mlid, (sl_0, ports.iter().copied().collect())))
             .collect()
     }
 

@@ -19,3 +19,4 @@ mod refused;
 mod starts;
 mod sweeps;
 mod tables;
+mod trees;

@@ -7,6 +7,7 @@ use std::time::Instant;
 use fabric_simulator::{Simulator, Timing};
 use sa_fabric::PortRef;
 use sa_sm::sm_info::{SmInfo, SmState};
+use sa_wire::SlVlMask;
 
 use crate::events::{Kind, Scene, Weather};
 use crate::manager::{Came, Manager, Over};
@@ -42,6 +43,8 @@ pub(crate) struct Tally {
     /// Changes in several stages, and those without a proof.
     pub(crate) staged: usize,
     pub(crate) unproved: usize,
+    /// Sweeps after which trees of groups were not proved.
+    pub(crate) open_groups: usize,
     pub(crate) longest: f64,
 }
 
@@ -177,9 +180,12 @@ impl Life {
             .manager
             .sweep(&mut self.wire, &inputs, may_skip, &mut happen);
         self.tally.add(&over);
+        self.tally.open_groups += usize::from(self.manager.open_groups.is_some());
         if self.is_told && self.wire.is_watched {
             let set = self.wire.walker.counts.sets;
             println!("  swept: {}, {} Sets until {set}", over.came, over.sets);
+            let open = self.manager.open_groups.iter();
+            open.for_each(|words| println!("  it says: {words}"));
         }
         if let Came::Published { promise, .. } = &over.came {
             self.publish(promise);
@@ -234,7 +240,11 @@ impl Life {
             return;
         }
         self.wire.walker.begin(&self.wire.simulator);
-        self.publish(&Promise::default());
+        let promise = Promise {
+            is_unproved: self.manager.open_groups.is_some(),
+            ..Promise::default()
+        };
+        self.publish(&promise);
         let is_whole = self.wire.walker.judge_answers(&self.wire.simulator);
         if is_calm {
             self.wire.walker.judge_groups(&self.wire.simulator);
@@ -249,7 +259,8 @@ impl Life {
     fn tell_members(&mut self) {
         let site = &self.site;
         let members = site.members.iter();
-        let members = members.map(|(mlid, guids)| (*mlid, guids.iter().copied().collect()));
+        let sl_0 = SlVlMask(1);
+        let members = members.map(|(mlid, guids)| (*mlid, (sl_0, guids.iter().copied().collect())));
         self.manager.members = Arc::new(members.collect());
         self.manager.aliases = Arc::new(site.aliases.clone());
         let on = site.hosts().into_iter();

@@ -29,6 +29,7 @@ mod manager;
 mod mutants;
 mod random;
 mod site;
+mod trees;
 mod walker;
 mod wire;
 

@@ -36,6 +36,8 @@ pub(crate) struct Manager {
     pub(crate) in_force: Option<Compiled>,
     pub(crate) members: Arc<Memberships>,
     pub(crate) aliases: Arc<AliasTables>,
+    /// What it says of trees that are not proved.
+    pub(crate) open_groups: Option<String>,
     own: SmInfo,
     is_quiet: bool,
     transaction: u32,
@@ -96,6 +98,7 @@ impl Manager {
             in_force: None,
             members: Arc::default(),
             aliases: Arc::default(),
+            open_groups: None,
             own,
             is_quiet: false,
             transaction: 1,
@@ -165,6 +168,11 @@ impl Manager {
         over
     }
 
+    /// As the last sweep left it.
+    pub(crate) const fn subnet(&self) -> &Subnet {
+        &self.swept.subnet
+    }
+
     /// The last sweep has found this host, and answers know it.
     pub(crate) fn has(&self, host: Guid) -> bool {
         let compiled = self.in_force.as_ref();
@@ -210,6 +218,11 @@ impl Manager {
     fn write_groups(&mut self, wire: &mut Wire, compiled: &Compiled, promise: &Promise) -> u64 {
         let parts = &compiled.parts;
         let wanted = Multicast::new(&self.swept.subnet, parts, &self.members);
+        self.open_groups = wanted.finding().map(|finding| finding.to_string());
+        let promise = &Promise {
+            is_unproved: promise.is_unproved || self.open_groups.is_some(),
+            ..promise.clone()
+        };
         let mut sets = 0;
         if wanted.is_losing() {
             let first = Wanted {
@@ -226,7 +239,7 @@ impl Manager {
     }
 
     /// Until it is published the SA tells the SLs of before, of which `promise` of its sweep speaks.
-    fn write(&mut self, wire: &mut Wire, wanted: Wanted, promise: &Promise) -> u64 {
+    pub(crate) fn write(&mut self, wire: &mut Wire, wanted: Wanted, promise: &Promise) -> u64 {
         let before = core::mem::take(&mut self.swept);
         let limits = Limits::default();
         let mut sweep = Sweep::of_tables(limits, self.transaction, before, Arc::new(wanted));
@@ -288,7 +301,9 @@ fn promise_of(planned: &Planned) -> Promise {
     let is_unproved = |finding: &PlanFinding| {
         matches!(
             finding,
-            PlanFinding::NotProvedTogether { .. } | PlanFinding::OldSls
+            PlanFinding::NotProvedTogether { .. }
+                | PlanFinding::OldSls
+                | PlanFinding::GroupsNotProved { .. }
         )
     };
     Promise {

@@ -5,12 +5,15 @@
 //! now. Whenever a table changes the places are followed anew, and none is forgotten before the packets have arrived: when a sweep
 //! begins, and as far as they must have come by now. A packet at a place holds the buffer of its channel (a link and a VL) and waits for the next one.
 //! What was waited for at any of these moments counts: a circle of it is a credit loop.
+//!
+//! Packets of groups are copied: each waits for all ports of its group but the one that it came by. A LID from 0xc000 on is an MLID.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use fabric_simulator::Simulator;
 use sa_fabric::{NodeIx, PortRef};
 
+use super::groups;
 use super::hops::{Hop, Hops};
 
 /// A packet at the input of a switch.
@@ -24,6 +27,9 @@ pub(crate) struct Packet {
 }
 
 pub(crate) const FROM_HOST: u8 = 0xff;
+
+/// LIDs of groups begin here.
+pub(crate) const FIRST_MLID: u16 = 0xc000;
 
 /// A link, by the port that receives, and a VL.
 type Channel = (PortRef, u8);
@@ -76,7 +82,8 @@ impl Credit {
         for _ in 0..switches.min(1 << 10) {
             let steps = left.into_iter();
             left = steps
-                .filter_map(|packet| Self::next(hops, simulator, packet).ok())
+                .flat_map(|packet| Self::nexts(hops, simulator, packet))
+                .filter_map(Result::ok)
                 .collect();
             if left.is_empty() {
                 break;
@@ -88,39 +95,48 @@ impl Credit {
     fn go_on(&mut self, hops: &Hops, simulator: &Simulator, packets: Vec<Packet>) {
         let next = packets.into_iter();
         let next: Vec<Packet> = next
-            .filter_map(|packet| self.step(hops, simulator, packet))
+            .flat_map(|packet| self.step(hops, simulator, packet))
             .collect();
         self.follow(hops, simulator, next);
     }
 
-    fn step(&mut self, hops: &Hops, simulator: &Simulator, packet: Packet) -> Option<Packet> {
-        let next = match Self::next(hops, simulator, packet) {
-            Ok(next) => next,
-            Err(port) => {
-                self.dropped.extend(port.map(|port| (packet, port)));
-                return None;
+    fn step(&mut self, hops: &Hops, simulator: &Simulator, packet: Packet) -> Vec<Packet> {
+        let mut all = Vec::new();
+        for next in Self::nexts(hops, simulator, packet) {
+            let next = match next {
+                Ok(next) => next,
+                Err(port) => {
+                    self.dropped.push((packet, port));
+                    continue;
+                }
+            };
+            if packet.vl != FROM_HOST {
+                let waits = self.waits.entry((packet.at, packet.vl)).or_default();
+                let before = waits.insert((next.at, next.vl), packet.lid);
+                self.is_new |= before.is_none();
             }
-        };
-        if packet.vl != FROM_HOST {
-            let waits = self.waits.entry((packet.at, packet.vl)).or_default();
-            let before = waits.insert((next.at, next.vl), packet.lid);
-            self.is_new |= before.is_none();
+            all.push(next);
         }
-        Some(next)
+        all
     }
 
-    /// Where a packet goes. Errors: nowhere; with the port where its SL has no VL there.
-    fn next(hops: &Hops, simulator: &Simulator, packet: Packet) -> Result<Packet, Option<u8>> {
-        let Hop::To(port, far) = hops.at(packet.at.node, packet.lid) else {
-            return Err(None);
-        };
-        match vl_of(simulator, packet.at, port, packet.sl) {
-            NO_VL => Err(Some(port)),
+    /// Where a packet goes. Errors: the port where its SL has no VL.
+    fn nexts(hops: &Hops, simulator: &Simulator, packet: Packet) -> Vec<Result<Packet, u8>> {
+        let to = |(port, far): (u8, PortRef)| match vl_of(simulator, packet.at, port, packet.sl) {
+            NO_VL => Err(port),
             vl => Ok(Packet {
                 at: far,
                 vl,
                 ..packet
             }),
+        };
+        if packet.lid >= FIRST_MLID {
+            let ports = groups::onward(hops, simulator, packet.at, packet.lid - FIRST_MLID);
+            return ports.into_iter().map(to).collect();
+        }
+        match hops.at(packet.at.node, packet.lid) {
+            Hop::To(port, far) => vec![to((port, far))],
+            Hop::Lost | Hop::Arrives(_) => Vec::new(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use fabric_simulator::Simulator;
 use sa_fabric::PortRef;
 
+use super::credit::{FIRST_MLID, FROM_HOST, Packet};
 use super::hops::Hops;
 
 /// What becomes of a packet that a member sends.
@@ -35,4 +36,27 @@ pub(crate) fn flood(hops: &Hops, simulator: &Simulator, from: PortRef, mlid: u16
         }
     }
     flood
+}
+
+/// Switches to which one copies a packet that came by this port, with the port that each leaves by.
+pub(crate) fn onward(
+    hops: &Hops,
+    simulator: &Simulator,
+    at: PortRef,
+    mlid: u16,
+) -> Vec<(u8, PortRef)> {
+    let ports = simulator.group_ports(at.node, mlid).into_iter();
+    let far = |port| Some((port, simulator.active_peer(PortRef { port, ..at })?));
+    let fars = ports.filter(|port| *port != at.port).filter_map(far);
+    fars.filter(|(_, far)| hops.is_switch(far.node)).collect()
+}
+
+/// What a member sends, on its first link. Groups have SL 0 here.
+pub(crate) fn first(simulator: &Simulator, from: PortRef, mlid: u16) -> Option<Packet> {
+    Some(Packet {
+        at: simulator.active_peer(from)?,
+        vl: FROM_HOST,
+        lid: FIRST_MLID + mlid,
+        sl: 0,
+    })
 }

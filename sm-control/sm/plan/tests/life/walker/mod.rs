@@ -16,7 +16,7 @@
 //! | LIDs whose entry or link changed | each Set | a packet meets a switch twice |
 //! | pairs that arrive before and afterwards | each Set | one does not arrive meanwhile |
 //! | pairs with a path by the SA | each Set of a P_Key table | a key that passes before and afterwards does not meanwhile |
-//! | places of packets, by the SLs that the SA tells | each Set of routes or SL2VL | what they wait for closes a circle, or an SL has no VL |
+//! | places of packets, by the SLs that the SA tells, and of those of groups | each Set of routes, SL2VL or a multicast table | what they wait for closes a circle, or an SL has no VL |
 //! | packets of groups | each Set of a multicast table | one meets a switch twice |
 //! | all paths that the SA tells | after a sweep | devices do not carry one |
 //! | members of groups | after a sweep | one does not hear another |
@@ -160,9 +160,17 @@ impl Walker {
     /// All that were on the wire have arrived.
     fn forget_packets(&mut self, simulator: &Simulator) {
         self.credit = Credit::default();
+        self.send_all(simulator);
+    }
+
+    /// Every host sends to all that the SA tells it, and to its groups.
+    fn send_all(&mut self, simulator: &Simulator) {
         let told = self.told.iter();
         let packets = told.filter_map(|(pair, told)| pairs::first(simulator, *pair, *told));
-        let packets = packets.collect();
+        let groups = self.groups.iter();
+        let members = groups.flat_map(|(mlid, members)| members.iter().map(|at| (*mlid, *at)));
+        let of_groups = members.filter_map(|(mlid, at)| groups::first(simulator, at, mlid));
+        let packets = packets.chain(of_groups).collect();
         self.credit.follow(&self.hops, simulator, packets);
     }
 
@@ -252,7 +260,14 @@ impl Walker {
             attribute::SL_TO_VL if self.hops.is_switch(node) => {
                 self.credit.again_at(&self.hops, simulator, node);
             }
-            attribute::MULTICAST_TABLE => self.look_at_groups(simulator, modifier),
+            attribute::MULTICAST_TABLE => {
+                self.send_all(simulator);
+                for mlid in block_of(modifier) {
+                    let lid = credit::FIRST_MLID + mlid;
+                    self.credit.again(&self.hops, simulator, node, lid);
+                }
+                self.look_at_groups(simulator, modifier);
+            }
             _ => {}
         }
         self.judge_credit(promise);
@@ -316,8 +331,7 @@ impl Walker {
     }
 
     fn look_at_groups(&mut self, simulator: &Simulator, modifier: u32) {
-        let block = u16::try_from(modifier & 0x1ff).unwrap();
-        for (mlid, members) in self.groups.range(block * 32..block * 32 + 32) {
+        for (mlid, members) in self.groups.range(block_of(modifier)) {
             for from in members {
                 self.counts.pairs += 1;
                 if groups::flood(&self.hops, simulator, *from, *mlid).circles {
@@ -375,10 +389,7 @@ impl Walker {
         promise: &Promise,
     ) {
         self.tell(simulator, snapshot);
-        let told = self.told.iter();
-        let packets = told.filter_map(|(pair, told)| pairs::first(simulator, *pair, *told));
-        let packets = packets.collect();
-        self.credit.follow(&self.hops, simulator, packets);
+        self.send_all(simulator);
         self.judge_credit(promise);
     }
 
@@ -409,6 +420,12 @@ impl Walker {
             }
         }
     }
+}
+
+/// MLIDs of a block of a multicast table, counted from the first.
+fn block_of(modifier: u32) -> core::ops::Range<u16> {
+    let first = u16::try_from(modifier & 0x1ff).unwrap() * 32;
+    first..first + 32
 }
 
 fn circle(node: NodeIx, lid: u16, set: u64) -> String {
