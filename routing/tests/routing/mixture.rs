@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::build::FabricBuilder;
 use common::generate::random_graph;
 use routing::engine::{EngineInput, Request, by_kind, files};
-use routing::proof::mixture::{Change, Safety, Stage};
+use routing::proof::mixture::{Change, Moved, Safety, Stage};
 use routing::proof::{DependencyGraph, Hosts, Judge, PathSls, unicast_loop};
 use routing::{EngineKind, GivenSl2Vl, NO_PATH, Peer, Qos, Routes, SwitchIx, Topology};
 use sa_rig::rng::Rng;
@@ -106,6 +106,7 @@ fn no_mixture_of_a_safe_change_has_a_loop() {
             old: &rows,
             old_sl2vl: None,
             groups: &[],
+            moved: &Moved::default(),
         };
         let lids = change.lids();
         if lids.is_empty() {
@@ -250,6 +251,7 @@ fn packets_to_where_a_host_was_count() {
             old: &held,
             old_sl2vl: None,
             groups: &[],
+            moved: &Moved::default(),
         };
         let stages = match change.safety(None) {
             Safety::AtOnce => vec![Stage {

@@ -44,6 +44,8 @@ pub(super) struct Flow<'a> {
     /// By switch: the last round in which its packets pass a changed entry.
     behind: Vec<u32>,
     round: u32,
+    /// Where the LID at hand was, if that was elsewhere.
+    was: Option<SwitchIx>,
     queue: Vec<(u32, Age)>,
 }
 
@@ -80,21 +82,26 @@ impl<'a> Flow<'a> {
             touched: Vec::new(),
             behind: vec![0; topology.switches.len()],
             round: 0,
+            was: None,
             queue: Vec::new(),
         }
     }
 
-    /// Adds the dependencies of packets to a LID. A LID of nobody, or of a switch where only packets of hosts count, has none. Of all with `is_all`, else of those that pass a switch whose entries differ.
+    /// Adds the dependencies of packets to a LID. A LID that was never anybody's, or is a switch's where only packets of hosts count, has none. Of all with `is_all`, else of those that pass a switch whose entries differ.
     pub(super) fn add(&mut self, lid: u16, has: Has, is_all: bool) {
         let judge = &self.change.judge;
         let owner = judge.routes.lids().at(lid);
-        let owner = owner.filter(|end| {
+        let counts = owner.is_none_or(|end| {
             self.hosts
-                .is_none_or(|hosts| hosts.include(judge.topology, *end))
+                .is_none_or(|hosts| hosts.include(judge.topology, end))
         });
-        let Some((to, _)) = owner.and_then(|end| judge.topology.end_port(end).attached) else {
+        let [Some(to), was] = self.change.places(lid) else {
             return;
         };
+        if !counts {
+            return;
+        }
+        self.was = was;
         for link in self.touched.drain(..) {
             self.loads[link as usize] = [[0; VLS]; 2];
         }
@@ -172,7 +179,8 @@ impl<'a> Flow<'a> {
         for (link, age) in self.links((switch, to), lid, has, Age::Old) {
             let output = self.channels.links[link as usize].port;
             let mut load = [0; VLS];
-            for input in self.sources.inputs(switch) {
+            let old = self.change.old_inputs(switch);
+            for input in self.sources.inputs(switch).iter().chain(old) {
                 let sls = self.sls_of(switch, *input, lid, to);
                 for table in self.tables(switch, *input, output) {
                     spread(&table, sls.0, &mut load);
@@ -248,11 +256,21 @@ impl<'a> Flow<'a> {
             Peer::EndPort(end) => end,
             _ => topology.switch(switch).port0,
         };
+        // Clients keep an SL that was right for where an end was.
+        let any_of = |sls: &dyn Fn(SwitchIx, SwitchIx) -> SlVlMask| {
+            let ends = [Some(to), self.was].into_iter().flatten();
+            let sources = self.change.sources(switch, input);
+            let pairs =
+                ends.flat_map(|to| sources.into_iter().flatten().map(move |from| (from, to)));
+            SlVlMask(pairs.fold(0, |mask, (from, to)| mask | sls(from, to).0))
+        };
         match &self.sls {
             Sls::Same(sls) => *sls,
-            Sls::Torus(classes) => self.sls.of_class(classes.to(to).from(switch.index())),
+            Sls::Torus(classes) => {
+                any_of(&|from, to| self.sls.of_class(classes.to(to).from(from.index())))
+            }
             Sls::Table(table) => table.of(source(), lid),
-            Sls::BySwitch(sls) => sls(switch, to),
+            Sls::BySwitch(sls) => any_of(&|from, to| sls(from, to)),
             Sls::ByPair(sls) => Lid::new(lid).map_or(SlVlMask(0), |lid| sls(source(), lid)),
         }
     }

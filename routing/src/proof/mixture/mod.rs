@@ -36,6 +36,7 @@
 
 mod flow;
 mod found;
+mod moved;
 mod stages;
 mod ways;
 
@@ -48,6 +49,7 @@ use crate::tables::{MulticastRoute, NO_PATH};
 use crate::topology::SwitchIx;
 
 pub use self::found::{Stage, Stages};
+pub use self::moved::Moved;
 pub use self::ways::Waiting;
 pub use super::multicast::OldSl2Vl;
 
@@ -64,6 +66,8 @@ pub struct Change<'a> {
     pub old_sl2vl: Option<OldSl2Vl<'a>>,
     /// Trees of groups, of before and of afterwards: packets take them at any moment.
     pub groups: &'a [MulticastRoute],
+    /// Hosts that were elsewhere.
+    pub moved: &'a Moved,
 }
 
 /// Whether a change can deadlock.

@@ -66,6 +66,9 @@ impl Ways<'_> {
         };
         let switches = judge.topology.switch_ixs();
         let with_hosts = switches.map(|switch| (switch, hosts_on(&switch)));
+        // Nobody waits for what is gone.
+        let is_there = judge.routes.lids().at(lid).is_some();
+        let with_hosts = with_hosts.filter(|_| is_there);
         let waiting =
             with_hosts.filter(|(from, hosts)| *hosts > 0 && self.is_over_changed(*from, lid));
         let (from, hosts): (Vec<SwitchIx>, Vec<usize>) = waiting.unzip();
@@ -97,14 +100,10 @@ impl Ways<'_> {
         false
     }
 
-    /// The switch that a LID is at.
+    /// The switch that a LID is at, or was.
     fn owner(&self, lid: u16) -> Option<SwitchIx> {
-        let judge = &self.change.judge;
-        let attached = judge
-            .topology
-            .end_port(judge.routes.lids().at(lid)?)
-            .attached;
-        attached.map(|(switch, _)| switch)
+        let [at, _] = self.change.places(lid);
+        at
     }
 
     /// By switch: how many switches a packet to a LID passes from there, itself included. A circle counts as often as there are

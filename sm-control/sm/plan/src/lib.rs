@@ -22,6 +22,7 @@ mod changes;
 mod clients;
 mod findings;
 mod groups;
+mod moved;
 mod places;
 mod planning;
 mod records;

@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use routing::SwitchIx;
-use routing::proof::mixture::{self, Change, Safety, Stages, Waiting};
+use routing::proof::mixture::{self, Change, Moved, Safety, Stages, Waiting};
 use routing::proof::{Judge, PathSls};
 use routing::tables::MulticastRoute;
 use sa_compiler::pipeline;
@@ -42,6 +42,7 @@ use sa_wire::smp::attribute;
 
 use crate::PlanFinding;
 use crate::groups::{WantedTrees, trees_of_change};
+use crate::moved;
 use crate::places::Index;
 use crate::sls_of_before::{gives_other_sls, held_sls};
 use crate::unheld::ports_of;
@@ -74,7 +75,10 @@ pub(crate) fn of(
         return Judged::not_proved("some switches do not tell what they hold");
     }
     let trees = trees_of_change(found, parts, trees);
-    let held = Held::new(found, parts, &differing, trees);
+    let held = Held {
+        moved: moved::since(before, parts),
+        ..Held::new(found, parts, &differing, trees)
+    };
     let old_sls = |source, lid| held_sls(parts, before, source, lid);
     let has_other_sls = before.is_some_and(|before| gives_other_sls(parts, before));
     if !has_other_sls {
@@ -212,6 +216,8 @@ struct Held<'a> {
     sl2vl: HashMap<(SwitchIx, u8, u8), SlToVl>,
     /// Of groups, held and wanted.
     trees: Vec<MulticastRoute>,
+    /// Hosts that were elsewhere.
+    moved: Moved,
 }
 
 impl<'a> Held<'a> {
@@ -230,6 +236,7 @@ impl<'a> Held<'a> {
             rows: vec![None; parts.topology.switches.len()],
             sl2vl: HashMap::new(),
             trees,
+            moved: Moved::default(),
         };
         let lids = usize::from(parts.topology.max_lid()) + 1;
         for (at, node) in found.places() {
@@ -281,6 +288,7 @@ impl<'a> Held<'a> {
             old: &self.rows,
             old_sl2vl: (!self.sl2vl.is_empty()).then_some(&old),
             groups: &self.trees,
+            moved: &self.moved,
         };
         let proven = parts.proven.as_deref();
         let judged = |change: &Change<'_>| match change.safety(proven) {
