@@ -18,7 +18,8 @@
 //!
 //! MTU and rate are the least over all these ports, SLs those that no SL2VL table on the way drops.
 //! A switch as the source is the exception: the port by which it sends first does not count, only
-//! what comes behind it. OpenSM does the same, and a slow first port of a switch shows it.
+//! what comes behind it. OpenSM does the same, and a slow first port of a switch shows it. Between two hosts that
+//! are cabled to each other their own ports are all that counts.
 
 use sa_snapshot::model::Capacity;
 use sa_wire::{Lid, SlVlMask};
@@ -36,7 +37,7 @@ pub struct Walk {
     /// SLs that nothing on the way drops; all of them with QoS off.
     /// Never empty: that is [`NoPath::AllSlsDropped`].
     pub carried: SlVlMask,
-    /// The way through the switches; empty for the path of a port to itself.
+    /// The way through the switches; empty for the path of a port to itself, and to one at the other end of its cable.
     /// At most 65 entries, those that OpenSM allows and the switch that sends itself.
     pub hops: Vec<Hop>,
 }
@@ -60,7 +61,7 @@ pub enum NoPath {
     /// Nor can it be said where a path to it would end.
     #[error("LID {0} belongs to nobody")]
     UnknownLid(Lid),
-    /// A CA or router port that is plugged into no switch.
+    /// A CA or router port that is plugged into no switch, nor into the destination.
     #[error("the source port is plugged into no switch")]
     NotAttached,
     /// A switch without an entry.
@@ -166,6 +167,9 @@ pub fn walk(
             walker.pass(routes.end_port_sl2vl(source).carried())?;
             // The host's table and its switch's are passed one after the other.
             walker.through(switch, port, 0)?;
+        }
+        None if from.peer == Some(destination) => {
+            walker.pass(routes.end_port_sl2vl(source).carried())?;
         }
         None => return Err(NoPath::NotAttached),
     }

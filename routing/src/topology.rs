@@ -10,6 +10,7 @@
 //!                             └─ Nothing
 //! switches[s].port0  ──> end_ports[e]   the switch itself, as something with LIDs
 //! end_ports[e].attached ──> (s, p)      the way back; p is 0 for a switch
+//! end_ports[e].peer ──> e               a CA or router port at the other end, and no switch between
 //! ```
 //!
 //! Indices are of one topology only. A switch that comes back after a failure may have another
@@ -139,6 +140,9 @@ pub struct EndPort {
     /// The switch and port it is plugged into; for a switch: itself and port 0; none for a CA or
     /// router port whose cable does not lead to a switch.
     pub attached: Option<(SwitchIx, u8)>,
+    /// The CA or router port at the other end of its cable; none where `attached` is some, and where the cable leads nowhere.
+    /// Both name each other. An SM finds such a pair only where one of the two is its own port, and then nothing else.
+    pub peer: Option<EndPortIx>,
     /// MTU capability and rate of the port itself.
     pub capacity: Capacity,
     /// Data VLs it can operate.
@@ -210,6 +214,11 @@ impl Topology {
             }
             _ => None,
         })
+    }
+
+    /// True where a cable joins the two, and no switch lies between.
+    pub(crate) fn are_cabled(&self, one: EndPortIx, other: EndPortIx) -> bool {
+        self.end_port(one).peer == Some(other)
     }
 
     /// CA and router ports plugged into a switch, by ascending port of the switch.

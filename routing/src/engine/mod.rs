@@ -134,6 +134,20 @@ pub fn by_kind(kind: EngineKind) -> &'static dyn Engine {
     }
 }
 
+/// Routes by the engine of that name.
+///
+/// A subnet without switches is two ports with a cable, or one port: it has no tables, so an engine that makes them is not asked, not even
+/// one that would refuse so small a fabric, and SLs are the policy's.
+/// Errors: the engine's. Source: OpenSM `osm_ucast_mgr.c` (`osm_ucast_mgr_process`).
+pub fn route(kind: EngineKind, request: &Request<'_>) -> Result<Routes, Refusal> {
+    let engine = by_kind(kind);
+    // Tables that are given are still to be held against the fabric.
+    if request.topology.switches.is_empty() && engine.needs() != Needs::Tables {
+        return Ok(Routes::without_switches(request.topology, kind));
+    }
+    engine.route(request)
+}
+
 /// What an engine says that was given an input of another kind than it needs.
 /// A defect of the caller, told as a refusal all the same: a daemon must not end for it.
 fn wrong_input(engine: EngineKind) -> Refusal {

@@ -78,7 +78,7 @@ struct Ends<'a> {
     /// By switch: end ports on it.
     on_switch: Vec<Sources>,
     /// On no switch.
-    /// They reach nobody and count in every loss.
+    /// They reach nobody but who is at the other end of their cable, and count in every other loss.
     loose: Sources,
 }
 
@@ -94,6 +94,13 @@ impl Sources {
     fn add(&mut self, other: Self) {
         self.all += other.all;
         self.hosts += other.hosts;
+    }
+
+    /// Takes an end port out again that was counted.
+    fn take(&mut self, end: &EndPort) {
+        let one = Self::for_end_port(end);
+        self.all -= one.all;
+        self.hosts -= one.hosts;
     }
 }
 
@@ -144,13 +151,20 @@ impl<'a> Ends<'a> {
         let to = self.topology.end_port(owner);
         found.pairs += self.topology.end_ports.len() as u64 - 1;
         let arrives = |switch| arrival.is_some_and(|arrival| arrival.column.arrives(switch));
-        let is_lost = |end: &EndPort| !end.attached.is_some_and(|(switch, _)| arrives(switch));
+        let is_lost = |source: EndPortIx| {
+            let end = self.topology.end_port(source);
+            let is_cabled = self.topology.are_cabled(source, owner);
+            !is_cabled && !end.attached.is_some_and(|(switch, _)| arrives(switch))
+        };
         let mut lost = arrival.map_or_else(|| self.all(), |arrival| arrival.lost);
         // Counted among the lost sources as well: taken out again.
-        if is_lost(to) {
+        if is_lost(owner) {
             // A port and itself are no pair.
-            lost.all -= 1;
-            lost.hosts -= Sources::for_end_port(to).hosts;
+            lost.take(to);
+        }
+        if let Some(peer) = to.peer {
+            // On no switch, and still no loss.
+            lost.take(self.topology.end_port(peer));
         }
         found.lost += lost.all;
         if to.port_number != 0 && to.lid == lid {
@@ -161,8 +175,7 @@ impl<'a> Ends<'a> {
         }
         // Seldom reached: most fabrics have no lost pairs, and lists are short.
         let sources = self.topology.end_port_ixs();
-        let sources =
-            sources.filter(|source| *source != owner && is_lost(self.topology.end_port(*source)));
+        let sources = sources.filter(|source| *source != owner && is_lost(*source));
         let listed = sources.map(|source| LostPair { source, lid });
         found.listed.extend(listed.take(most - found.listed.len()));
     }

@@ -210,6 +210,7 @@ mod tests {
                 lid,
                 lmc,
                 attached: None,
+                peer: None,
                 capacity: Capacity::UNLIMITED,
                 data_vls: DataVls::from_code(4).unwrap(),
                 operational_vls: DataVls::from_code(4).unwrap(),

@@ -76,6 +76,19 @@ impl Routes {
         }
     }
 
+    /// Of a subnet without switches: no forwarding tables, and the SL2VL tables of the options.
+    pub(crate) fn without_switches(topology: &Topology, engine: EngineKind) -> Self {
+        let lft = Lft::empty(topology, topology.max_lid());
+        let facts = EngineFacts {
+            keeps_configured_sl2vl: true,
+            ..EngineFacts::default()
+        };
+        Self {
+            facts,
+            ..Self::new(topology, engine, lft, Sl2Vl::configured(topology))
+        }
+    }
+
     /// The same routes with other SL2VL tables on some ports, which must exist. An engine that
     /// makes such tables keeps its own, on which its freedom from deadlock rests.
     /// Used for what `[policy]`'s set-up scopes give ports; shape as [`GivenSl2Vl`].

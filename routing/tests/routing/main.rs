@@ -1,6 +1,7 @@
 //! Engines, tables and the proof: against OpenSM's recorded tables, against written rules, and against
 //! slow references that follow single packets.
 
+mod cabled;
 mod check;
 mod common;
 mod dfsssp_nue;

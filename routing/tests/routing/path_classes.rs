@@ -61,7 +61,7 @@ fn looked_up(
     Some((capacity, out.and(class.carried).and(to.sl_in), class.hops))
 }
 
-fn agree(topology: &Topology, routes: &Routes, qos: Qos) {
+pub(crate) fn agree(topology: &Topology, routes: &Routes, qos: Qos) {
     let tables = classes::compile(topology, routes, qos).unwrap();
     let edges = classes::port_edges(topology, routes, qos);
     let is_uniform = matches!(tables.pairs, Pairs::Uniform { .. });

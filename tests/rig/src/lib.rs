@@ -218,10 +218,18 @@ impl Fabric {
         self.tool("saquery", node, arguments)
     }
 
-    /// The same of another program of infiniband-diags.
+    /// The same of another program of infiniband-diags. One that dies of a signal is run again: the thread of the
+    /// simulator's library now and then outlives what it locks.
     pub fn tool(&self, name: &str, node: &str, arguments: &[&str]) -> io::Result<String> {
         let mut command = self.preloaded(&program(name)?, node)?;
-        let output = command.args(arguments).output()?;
+        command.args(arguments);
+        let mut output = command.output()?;
+        for _ in 0..DEATHS {
+            if output.status.code().is_some() {
+                break;
+            }
+            output = command.output()?;
+        }
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         if output.status.success() {
             return Ok(printed);
@@ -233,6 +241,9 @@ impl Fabric {
         )))
     }
 }
+
+/// How often a program may die of a signal before that counts.
+const DEATHS: usize = 3;
 
 /// ibsim's console.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 //! clients do to it.
 
 mod audit;
+mod back_to_back;
 mod events;
 mod groups;
 mod handover;

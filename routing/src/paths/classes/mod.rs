@@ -13,6 +13,8 @@
 //! dense      rows (sources) x columns (LIDs), equal ones once    everything else
 //! ```
 //!
+//! Two ports that are cabled to each other, without any switch, are a dense table of their own (`cabled`).
+//!
 //! A torus of equal links stays uniform through any damage that leaves each pair a path. One slow
 //! link makes it dense (ADR 2).
 //!
@@ -20,6 +22,7 @@
 //! difference; hosts of one switch share a row as long as their input ports drop the same SLs
 //! and the engine gives their paths the same.
 
+mod cabled;
 mod column;
 mod dense;
 mod edges;
@@ -79,6 +82,9 @@ pub fn compile_surveyed(
     qos: Qos,
     survey: &Survey,
 ) -> Result<PathTables, TooManyClasses> {
+    if let Some(tables) = cabled::compile(topology, routes) {
+        return Ok(tables);
+    }
     let links = Links::new(topology, routes, qos);
     let reach = Reach::from_survey(topology, survey);
     match uniform(topology, routes, &links, &reach) {

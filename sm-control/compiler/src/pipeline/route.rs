@@ -207,21 +207,24 @@ pub(super) fn by_engine(
         topology: &before.topology,
         routes: &before.routes,
     });
-    engine::by_kind(*engine).route(&Request {
+    let request = Request {
         topology,
         qos,
         input,
         before,
-    })
+    };
+    engine::route(*engine, &request)
 }
 
 /// True when it is the fabric that changed: a configuration that fits it no more is an error like
 /// any other, and so is another engine that will not have it.
 ///
 /// What a torus engine needs to keep its routes is in the routes; that they were made by the same
-/// engine is enough.
+/// engine is enough. Routes of a subnet without switches are no engine's: of them nothing is left.
 fn has_failed(before: &FabricState, refusal: &Refusal, topology: &Topology) -> bool {
-    before.routes.engine() == refusal.engine && before.topology != *topology
+    before.routes.engine() == refusal.engine
+        && !before.topology.switches.is_empty()
+        && before.topology != *topology
 }
 
 /// How many forwarding entries are others, whatever the engines.

@@ -198,6 +198,7 @@ impl<'a> View<'a> {
             lid: port.lid,
             lmc: port.lmc,
             attached: self.attached(port.at),
+            peer: self.end_port_peer(port.at),
             capacity: fabric.capacity(port.at),
             data_vls: fabric.vl_cap(port.at).min(self.most_vls),
             operational_vls,
@@ -215,6 +216,14 @@ impl<'a> View<'a> {
         self.switch_ix
             .get(&place.node)
             .map(|switch| (*switch, place.port))
+    }
+
+    /// The CA or router port that the cable of another one leads to. A port with a loopback plug has none.
+    fn end_port_peer(&self, at: PortRef) -> Option<EndPortIx> {
+        let peer = self.subnet.fabric.port(at).peer?;
+        let is_switch = |at: PortRef| self.switch_ix.contains_key(&at.node);
+        self.end_port_ix(peer)
+            .filter(|_| at != peer && !is_switch(at) && !is_switch(peer))
     }
 
     /// What OpenSM programs from the options; torus-2QoS makes tables of its own afterwards.

@@ -76,6 +76,11 @@ impl LoadError {
         }
     }
 
+    /// True where nobody is answered from then on, though there may be a snapshot.
+    pub(super) const fn is_silent(&self) -> bool {
+        matches!(self, Self::Sweep(error) if error.is_silent())
+    }
+
     /// The paths that the SA answers otherwise, where it failed for these.
     pub(super) fn differences(&self) -> &[Difference] {
         match self {

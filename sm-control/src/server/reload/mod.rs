@@ -340,6 +340,7 @@ impl<'a> Loader<'a> {
         self.report.succeeded(epoch, due.cause, &summary);
         if let Some(manager) = self.sources.manager() {
             manager.serves();
+            self.sm.rests(&self.status, None);
         }
         // Last: from here on the gate may open.
         self.sm.published(generation);
@@ -377,6 +378,10 @@ impl<'a> Loader<'a> {
         let differences = error.differences();
         self.sm.disagrees(differences);
         let in_service = self.publication.epoch();
+        // What fails after such a failure lets nobody be answered either.
+        if error.is_silent() || self.status.sm_facts().passive.is_some() {
+            self.sm.rests(&self.status, Some(error.to_string()));
+        }
         Outcome::Failed {
             is_new: self.report.failed(error, due.cause, in_service),
             is_difference: !differences.is_empty(),

@@ -77,6 +77,17 @@ impl Sm {
         self.doubts.refused(differences);
     }
 
+    /// Why the Subnet Manager of this process lets nobody be answered; none: it does not.
+    pub(super) fn rests(&self, status: &Status, why: Option<String>) {
+        // Beside an OpenSM that one's standing is told.
+        if self.beside.is_none() {
+            status.stand(SmFacts {
+                passive: why,
+                ..SmFacts::default()
+            });
+        }
+    }
+
     /// Writes up what operators see of it, and whether what is in service is to be judged: not what an
     /// operator has put there.
     pub(super) fn show(&self, status: &Status, is_held: bool) {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  found ──┬─ another SM comes first ──────────> nothing is written, and this one stands by or hands over
+//!          ├─ the own port has no link ────────> nothing is written, and it waits for one
 //!          ├─ as the last sweep left it ───────> nothing is written
 //!          └─ planned ──> guid2lid, MASTER ────> written, in the order that what is held asks for
 //! ```
@@ -35,6 +36,8 @@ pub(super) struct Attempt<'a> {
     /// Where nothing is new there need be no plan.
     pub(super) may_skip: bool,
     pub(super) is_skipped: bool,
+    /// There is nobody to manage.
+    pub(super) is_cut: bool,
     /// One that did not take the subnet over.
     pub(super) unfit: Option<Option<Guid>>,
     /// The other SMs that were found, and what is to be done because of them.
@@ -48,16 +51,15 @@ pub(super) struct Attempt<'a> {
 
 impl Plan for Attempt<'_> {
     fn wanted(&mut self, found: &Subnet) -> Option<Arc<Wanted>> {
+        self.is_cut = is_cut(found);
         self.others = Others::of(found, self.ignores_others);
         if let Some(guid) = self.unfit {
             self.others.is_unfit(guid);
         }
         let senders = Senders::of(found);
-        self.action = self
-            .identity
-            .found(senders, is_cut(found), &mut self.others);
+        self.action = self.identity.found(senders, self.is_cut, &mut self.others);
         // No plan: so nothing is written, whatever was found.
-        if self.action != Action::Manage {
+        if self.action != Action::Manage || self.is_cut {
             return None;
         }
         self.is_skipped = self.may_skip && found.is_as_left();

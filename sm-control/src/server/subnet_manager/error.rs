@@ -5,6 +5,7 @@
 //! | port | as far as it was written | looks at the device |
 //! | plan | as before | mends what the words name |
 //! | standby, two masters, not active | the other SM's | nothing, or stops one |
+//! | no link | out of reach | plugs a cable in |
 //!
 //! All are tried again by the loader; none ends the daemon.
 
@@ -60,6 +61,11 @@ pub(in crate::server) enum SweepError {
     /// Another SM has told this one to do nothing, or `sm_inactive` has.
     #[error("not active: it waits until a master tells it to stand by")]
     NotActive,
+    /// The own port is Down: there is nobody to manage, and nobody who could ask.
+    #[error(
+        "the SM's port has no link, and waits for one: is a cable plugged in, and is the far end switched on?"
+    )]
+    NoLink,
     /// A greater SM does not take the subnet over; nothing was written.
     #[error("the SM of higher priority does not take over")]
     NotTaken,
@@ -91,12 +97,19 @@ pub(in crate::server) enum SweepError {
 }
 
 impl SweepError {
+    /// True where the SA of this process answers nobody from then on, until a sweep of it is over.
+    pub(in crate::server) const fn is_silent(&self) -> bool {
+        matches!(self, Self::Standby { .. } | Self::NotActive | Self::NoLink)
+    }
+
     /// When it is to be tried again, where that is known.
     pub(in crate::server) const fn again_in(&self) -> Option<Duration> {
         match self {
             Self::Standby { again_in, .. } | Self::TwoMasters { again_in, .. } => Some(*again_in),
             // A command comes by itself.
             Self::NotActive => Some(Duration::from_secs(3600)),
+            // Nobody tells of the link, and to look costs the subnet nothing: it is the own port that is asked.
+            Self::NoLink => Some(Duration::from_secs(1)),
             _ => None,
         }
     }

@@ -293,8 +293,10 @@ impl Manager {
                 let nodes = self.swept.subnet.nodes().len();
                 self.sweeps.end(nodes, begun.elapsed());
             }
-            // Another SM manages the subnet, as it should.
-            Err(SweepError::Standby { .. } | SweepError::NotActive) => self.sweeps.wait(),
+            // Another SM manages the subnet, as it should; or there is none.
+            Err(SweepError::Standby { .. } | SweepError::NotActive | SweepError::NoLink) => {
+                self.sweeps.wait();
+            }
             Err(_) => self.sweeps.fail(),
         }
         swept

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use sa_fabric::options::ManagerOptions;
 use sa_sm::discovery::Scope;
+use sa_sm::model::Node;
 use sa_sm::sm_info::SmState;
 use sa_source::When;
 
@@ -29,6 +30,7 @@ impl Manager {
     /// |---|---|
     /// | an order, changed files, `force_heavy_sweep` | whole |
     /// | this SM is not the master yet, or was not a moment ago | whole: what it knows is of another time |
+    /// | there is no switch | whole: nobody but a switch tells of links, and it is two nodes at most |
     /// | all switches were asked less than `sweep_interval` ago, and devices told something | told |
     /// | else | light, with what devices told |
     ///
@@ -38,7 +40,9 @@ impl Manager {
         let is_master = self.identity.state() == SmState::Master;
         // None was found where this SM has not managed it yet, or another has since.
         let is_known = is_master && self.found.is_some();
-        let is_whole = when == When::Always || options.sweeps.force_heavy || !is_known;
+        let has_switches = self.swept.subnet.nodes().iter().any(Node::is_switch);
+        let is_whole =
+            when == When::Always || options.sweeps.force_heavy || !is_known || !has_switches;
         let interval = Duration::from_secs(options.sweeps.interval.into());
         // Traps all day must not keep out what nobody tells.
         let is_late = self.looked.is_none_or(|at| at.elapsed() >= interval);

@@ -118,6 +118,7 @@ impl Manager {
                 .map(|it| it.guid),
             may_skip,
             is_skipped: false,
+            is_cut: false,
             others: Others::default(),
             action: Action::Nothing,
             guard,
@@ -128,6 +129,7 @@ impl Manager {
         let Attempt {
             planning,
             is_skipped,
+            is_cut,
             others,
             action,
             not_admitted,
@@ -155,6 +157,10 @@ impl Manager {
         self.unfit.take_if(has_gone);
         if let Some(error) = self.leaves(action, &others, options) {
             return Err(error);
+        }
+        if is_cut {
+            self.identity.cut_off();
+            return Err(SweepError::NoLink);
         }
         if is_skipped {
             debug!(

@@ -34,13 +34,12 @@ use site::Site;
 use tally::Tally;
 
 /// Rows about paths that no fabric here can show, and where they are tested.
-const NOT_EXERCISED: [(u8, &str); 9] = [
+const NOT_EXERCISED: [(u8, &str); 8] = [
     (4, "reload of a wrong policy: daemon::reload"),
     (
         5,
         "more than 65,536 records: agree; one MAD of a table comes through here",
     ),
-    (8, "two CAs cabled to each other: no switch"),
     (9, "NDR: the simulator has none"),
     (10, "credit loops around a failed switch: golden::torus"),
     (11, "a torus that is refused: golden::torus"),

@@ -26,6 +26,7 @@ fn fabric(switches: u32, cables: &[(End, End)]) -> Topology {
         lid: Lid::new(u16::try_from(ix).unwrap() + 1).unwrap(),
         lmc: Lmc::default(),
         attached: Some(attached),
+        peer: None,
         capacity,
         data_vls: vls,
         operational_vls: vls,

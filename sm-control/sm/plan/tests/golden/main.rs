@@ -7,6 +7,7 @@
     reason = "a test that cannot go on should stop; the recordings are ours"
 )]
 
+mod back_to_back;
 mod clients;
 mod cut_short;
 mod deliberate;

@@ -81,6 +81,10 @@ pub(crate) fn cases() -> Vec<Case> {
         case("g13-mixed-mtu-vl", ""),
         case("g16-optslvl", &format!("{QOS}use_optimized_slvl TRUE\n")),
         case("g19-clientrereg", ""),
+        Case {
+            has_partitions: true,
+            ..case("g20-back-to-back", &format!("{QOS}lmc 1\n"))
+        },
     ]
 }
 
@@ -176,7 +180,13 @@ pub(crate) fn fabric(case: &str, opensm: &Subnet) -> (Fabric, PortRef) {
 /// Devices of a recorded fabric, switched on, made as the recording's file `override` says.
 pub(crate) fn simulator(case: &str, fabric: &Fabric) -> Simulator {
     let mut simulator = Simulator::new(fabric, Timing::NONE);
-    if !["g13-mixed-mtu-vl", "g16-optslvl", "g19-clientrereg"].contains(&case) {
+    let with_override = [
+        "g13-mixed-mtu-vl",
+        "g16-optslvl",
+        "g19-clientrereg",
+        "g20-back-to-back",
+    ];
+    if !with_override.contains(&case) {
         return simulator;
     }
     for line in read(case, "override").lines() {

@@ -92,6 +92,10 @@ impl Discovery {
             }
             return;
         }
+        if self.subnet.sm() == Some(at) && is == Some(PortState::Init) && was > is {
+            // Every way leads over this link, and the port may be plugged in elsewhere: who is on a way of before is not known.
+            self.doubt();
+        }
         if is_switch && was != is {
             // Whoever told of it, the switch has more to tell.
             self.look_at(at.node, true);

@@ -192,6 +192,13 @@ impl Identity {
         }
     }
 
+    /// The own port has no link: what is in service is of a subnet that is out of reach, and another may be the master of what a link
+    /// leads to next.
+    pub(super) fn cut_off(&self) {
+        self.manages();
+        self.muted.store(true, Ordering::SeqCst);
+    }
+
     /// The snapshot in service is of the subnet that this SM manages.
     pub(super) fn serves(&self) {
         let inner = self.inner();
@@ -227,7 +234,7 @@ impl Identity {
         action
     }
 
-    /// There is a plan.
+    /// There is a plan, or nothing to plan for: what was decided holds.
     pub(super) fn manages(&self) {
         let inner = &mut *self.inner();
         if let Some(state) = inner.decided.take() {
