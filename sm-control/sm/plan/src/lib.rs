@@ -25,6 +25,7 @@ mod places;
 mod planning;
 mod records;
 mod routes;
+mod sight;
 mod transition;
 mod unheld;
 mod wanted;
@@ -216,6 +217,16 @@ impl Planner {
     pub fn with_restored_clients(self, are_restored: bool) -> Self {
         Self {
             clients: self.clients.restored(are_restored),
+            ..self
+        }
+    }
+
+    /// The same where all that clients had set at the SM of that LID is here; none: nothing, or not all. Ports that know that SM are not
+    /// asked to register again.
+    #[must_use]
+    pub fn with_inherited_clients(self, from: Option<Lid>) -> Self {
+        Self {
+            clients: self.clients.inherited(from),
             ..self
         }
     }
