@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  found ──┬─ another SM comes first ──────────> nothing is written, and this one stands by or hands over
+//!          ├─ one has handed over meanwhile ──> nothing is written before its SA was read (`inherited`)
 //!          ├─ as the last sweep left it ───────> nothing is written
 //!          └─ planned ──> guid2lid, MASTER ────> written, in the order that what is held asks for
 //! ```
@@ -40,6 +41,8 @@ pub(super) struct Attempt<'a> {
     /// The other SMs that were found, and what is to be done because of them.
     pub(super) others: Others,
     pub(super) action: Action,
+    /// The place of one that has handed over while this SM looked who is there: first its SA is to be read.
+    pub(super) predecessor: Option<usize>,
     /// What may be written.
     pub(super) guard: Guard,
     /// Why this may not.
@@ -58,6 +61,10 @@ impl Plan for Attempt<'_> {
             .found(senders, is_cut(found), &mut self.others);
         // No plan: so nothing is written, whatever was found.
         if self.action != Action::Manage {
+            return None;
+        }
+        self.predecessor = self.identity.late_predecessor(&self.others);
+        if self.predecessor.is_some() {
             return None;
         }
         self.is_skipped = self.may_skip && found.is_as_left();

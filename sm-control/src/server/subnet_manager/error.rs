@@ -60,8 +60,8 @@ pub(in crate::server) enum SweepError {
     /// Another SM has told this one to do nothing, or `sm_inactive` has.
     #[error("not active: it waits until a master tells it to stand by")]
     NotActive,
-    /// A greater SM does not take the subnet over; nothing was written.
-    #[error("the SM of higher priority does not take over")]
+    /// A greater SM does not take the subnet over, or one has handed over and is to be read first; nothing was written.
+    #[error("the SM of higher priority does not take over, or this one has just got the subnet")]
     NotTaken,
     /// This SM is no master, or no sweep of it is over.
     #[error(

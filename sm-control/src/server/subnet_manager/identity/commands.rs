@@ -76,7 +76,7 @@ impl Inner {
         match command::judge(&self.own.info, modifier, &sender, from) {
             Verdict::Follow(command) => {
                 info!("{command} from {}", sm(&sender.guid));
-                self.has_yielded = sender.guid;
+                (self.has_yielded, self.has_yielded_late) = (sender.guid, sender.guid);
             }
             Verdict::Later(_) | Verdict::Refuse(_) => {
                 self.refuse(modifier, &sender);

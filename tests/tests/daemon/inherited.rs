@@ -1,0 +1,360 @@
+//! What clients have set goes from one master to the next: killed, stopped, and by a greater one; and where it cannot be known, all ports
+//! are asked to register again.
+//!
+//! The simulator's ports cannot be asked, so the tap says that they can, and counts who is. It counts Sets of multicast tables too: without
+//! one nothing of them was ever cleared.
+
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+use sa_rig::tap::{Tap, Writes};
+use sa_rig::{Fabric, wait_for};
+use sa_tests::cli::sapphire_on;
+use sa_tests::client::Client;
+use sa_tests::daemon::{Daemon, PATIENCE};
+use sa_tests::skip;
+use sa_wire::mad::method;
+use sa_wire::records::{ANY16, ANY24, InformInfo};
+use sa_wire::request;
+use sa_wire::sa::AttributeId;
+use serde_json::Value;
+use zerocopy::{FromZeros, IntoBytes};
+
+use super::groups::BROADCAST;
+use super::handover::ours_each;
+use super::sweep::TREE;
+
+/// Polls that come only after a test has given up.
+const RARE: &str = "sminfo_polling_timeout = 600000\n";
+/// A master that dies is missed within 600 ms.
+const OFTEN: &str = "sminfo_polling_timeout = 300\npolling_retry_number = 2\n";
+
+/// A group that clients make, with a Q_Key and more of its own.
+const OWN: &str = "ff12::4:77";
+
+/// SMs are on H0 and H2, clients on H1 and H3.
+struct Bed {
+    fabric: Fabric,
+    tap: Tap,
+}
+
+impl Bed {
+    fn new() -> Result<Self> {
+        let (fabric, _, tap) = Fabric::tapped(TREE)?;
+        tap.ports_can_register_again();
+        Ok(Self { fabric, tap })
+    }
+
+    fn sm(&self, node: &str, priority: u8, keys: &str) -> Result<Daemon> {
+        ours_each(600, &self.fabric, node, priority, keys)
+    }
+
+    /// Status and records.
+    fn ask(&self, node: &str, arguments: &[&str]) -> Result<(String, Vec<Value>)> {
+        let via = format!("ibsim:{node}");
+        let all = [&["query"], arguments, &["--via", &via, "--json"]].concat();
+        let output = sapphire_on(&self.fabric, &all)?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let line = text.lines().last().with_context(|| format!("{output:?}"))?;
+        let reply: Value = serde_json::from_str(line)?;
+        let status = reply["status"].as_str().context("a status")?.to_owned();
+        let records = reply["records"].as_array().cloned();
+        Ok((status, records.unwrap_or_default()))
+    }
+
+    fn set(&self, node: &str, arguments: &[&str]) -> Result<()> {
+        let (status, _) = self.ask(node, arguments)?;
+        ensure!(status == "0x0000", "{arguments:?}: {status}");
+        Ok(())
+    }
+
+    fn joins(&self, node: &str, mgid: &str, gid: &str, state: &str) -> Result<()> {
+        let mut join = vec!["mcmr", "--set", "--mgid", mgid, "--port-gid", gid];
+        join.extend(["--join-state", state]);
+        if mgid == OWN {
+            join.extend(["--q-key", "0x0b1c", "--tclass", "3", "--pkey", "0xffff"]);
+            join.extend(["--sl", "0", "--flow-label", "5"]);
+        }
+        self.set(node, &join)
+    }
+
+    /// Members of two groups as full, half and by an alias, services with a lease and without, and somebody who wants to hear of all.
+    /// Over OpenSM no table may be longer than a MAD: then there is less of each.
+    fn clients_set(&self, is_all: bool) -> Result<()> {
+        self.joins("H1", BROADCAST, "fe80::10:11", "1")?;
+        self.joins("H3", BROADCAST, "fe80::10:31", "4")?;
+        self.joins("H3", OWN, "fe80::10:31", "1")?;
+        if is_all {
+            self.joins("H1", OWN, "fe80::10:11", "2")?;
+            let lid = self.lid("H3")?;
+            let place = ["--lid", &lid, "--block-num", "0", "--guid1", "0x1234"];
+            self.set("H3", &[&["gir", "--set"][..], &place].concat())?;
+            wait_for("a member by its alias", PATIENCE, || {
+                Ok(self.joins("H3", BROADCAST, "fe80::1234", "1").is_ok())
+            })?;
+            let own = ["sr", "--set", "--service-id", "0x11", "--service-gid"];
+            self.set("H1", &[&own[..], &["fe80::10:11"]].concat())?;
+        }
+        let mut client = Client::attach(&self.fabric, "H3")?;
+        let mut info = InformInfo::new_zeroed();
+        info.lid_range_begin = ANY16.into();
+        (info.is_generic, info.subscribe) = (1, 1);
+        (info.trap_type, info.trap_number) = (ANY16.into(), 66.into());
+        info.producer_type = ANY24;
+        let asked = AttributeId::INFORM_INFO;
+        let slot = request::request(client.lid, method::SET, asked, 0, info.as_bytes());
+        let reply = client.ask(&slot)?;
+        ensure!(reply[4..6] == [0, 0], "{reply:02x?}");
+        // The last of all: see `wait_copied`.
+        let mut leased = vec!["sr", "--set", "--service-id", "0x5a5b5c5d", "--service-gid"];
+        leased.extend(["fe80::10:31", "--service-name", "a.service"]);
+        leased.extend(["--service-lease", "3600"]);
+        leased.extend(["--service-key", "0123456789abcdef0123456789abcdef"]);
+        self.set("H3", &leased)
+    }
+
+    fn lid(&self, node: &str) -> Result<String> {
+        let (_, nodes) = self.ask("H1", &["nr"])?;
+        let of = |record: &&Value| record["node_description"] == node;
+        let found = nodes.iter().find(of).context("a node")?;
+        Ok(found["lid"].to_string())
+    }
+
+    /// What the SA tells of all that, as who has its key; leases are apart.
+    fn told(&self) -> Result<(Vec<Value>, u64)> {
+        let mut all = Vec::new();
+        let mut lease = 0;
+        for record in ["mcmr", "sr", "iir", "gir"] {
+            let key: &[&str] = match record {
+                "mcmr" | "sr" | "iir" => &["--sa-key", "1"],
+                _ => &[],
+            };
+            let (status, mut records) = self.ask("H1", &[&[record], key].concat())?;
+            ensure!(status == "0x0000", "{record}: {status}");
+            for told in &mut records {
+                if let Some(place) = told.get_mut("service_lease") {
+                    let left = place.as_u64().context("a lease")?;
+                    if left != u64::from(u32::MAX) {
+                        (lease, *place) = (left, Value::Null);
+                    }
+                }
+            }
+            ensure!(!records.is_empty(), "no {record}");
+            all.append(&mut records);
+        }
+        Ok((all, lease))
+    }
+
+    /// Both SMs, and no write of tables between two looks.
+    fn settled(&self) -> Result<Writes> {
+        let mut before = self.tap.writes();
+        wait_for("a subnet that is not written", PATIENCE, || {
+            let now = self.tap.writes();
+            let is_still = now.last.is_none_or(|last| last.elapsed().as_millis() > 300);
+            before = now;
+            Ok(is_still)
+        })?;
+        Ok(before)
+    }
+
+    /// The standby on H2 has read what was set last.
+    fn wait_copied(&self) -> Result<()> {
+        let journal = self.fabric.dir().join("H2.state/sa.journal");
+        Ok(wait_for("a copy", PATIENCE, || {
+            let text = fs::read_to_string(&journal).unwrap_or_default();
+            Ok(text.contains("put service 000000005a5b5c5d"))
+        })?)
+    }
+
+    /// The next master tells the same as the one before, has asked no port, and has touched no multicast table.
+    fn is_inherited(
+        &self,
+        mut next: Daemon,
+        before: &(Vec<Value>, u64),
+        written: Writes,
+    ) -> Result<()> {
+        next.next_epoch("ready").with_context(|| next.logged())?;
+        next.wait_logged("they need not register again")?;
+        let mut last = None;
+        let waited = wait_for("the same records", PATIENCE, || {
+            let told = self.told().ok();
+            let is_same = told.as_ref().is_some_and(|(told, _)| *told == before.0);
+            last = told;
+            Ok(is_same)
+        });
+        waited.with_context(|| format!("{last:?} instead of {before:?}: {}", next.logged()))?;
+        let lease = last.context("records")?.1;
+        ensure!(
+            lease <= before.1 && lease + 60 > before.1,
+            "{lease} of {}",
+            before.1
+        );
+        // Whatever else it would write comes with its next sweep.
+        next.signal("HUP")?;
+        next.next_epoch("reloaded")?;
+        let now = self.settled()?;
+        ensure!(now.ports > written.ports, "ports know it: {now:?}");
+        let asked = now.registrations - written.registrations;
+        ensure!(asked == 0, "{asked} asked: {}", next.logged());
+        let tables = now.multicast - written.multicast;
+        ensure!(tables == 0, "{tables} tables written: {}", next.logged());
+        // And it is at work: the same subscriber may ask again, and a group has place for one more.
+        self.joins("H1", OWN, "fe80::10:11", "1")
+    }
+}
+
+fn master_and_standby(bed: &Bed, keys: &str) -> Result<(Daemon, Daemon)> {
+    let mut first = bed.sm("H0", 5, keys)?;
+    first.next_epoch("ready")?;
+    let mut second = bed.sm("H2", 2, keys)?;
+    second.wait_logged("standing by: the SM of port")?;
+    second.wait_logged("is read with each poll, to go on with it")?;
+    Ok((first, second))
+}
+
+/// Sweeps once more, to know who stands by, and until multicast tables are written.
+fn is_known(bed: &Bed, first: &Daemon) -> Result<()> {
+    let before = first.printed().lines().count();
+    first.signal("HUP")?;
+    wait_for("another sweep", PATIENCE, || {
+        Ok(first.printed().lines().count() > before)
+    })?;
+    bed.settled().map(drop)
+}
+
+#[test]
+fn clients_of_one_that_is_killed_need_not_register_again() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let bed = Bed::new()?;
+    let (first, second) = master_and_standby(&bed, OFTEN)?;
+    let asked = bed.settled()?.registrations;
+    ensure!(asked >= 3, "the first master asks all: {asked}");
+    bed.clients_set(true)?;
+    let before = bed.told()?;
+    bed.wait_copied()?;
+    let written = bed.settled()?;
+    ensure!(written.multicast > 0, "{written:?}");
+    // SIGKILL.
+    drop(first);
+    bed.is_inherited(second, &before, written)
+}
+
+/// Polls are too rare for a copy: all is read when it hands over.
+#[test]
+fn clients_of_one_that_is_stopped_need_not_register_again() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let bed = Bed::new()?;
+    let (first, second) = master_and_standby(&bed, RARE)?;
+    bed.clients_set(true)?;
+    is_known(&bed, &first)?;
+    let before = bed.told()?;
+    let written = bed.settled()?;
+    let (ended, logged) = first.terminate()?;
+    ensure!(ended.success(), "{logged}");
+    bed.is_inherited(second, &before, written)
+}
+
+/// It starts when clients are there, gets the subnet, and hands it back when its priority falls.
+#[test]
+fn clients_need_not_register_again_for_a_greater_one() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let bed = Bed::new()?;
+    let mut first = bed.sm("H0", 5, RARE)?;
+    first.next_epoch("ready")?;
+    bed.clients_set(true)?;
+    let before = bed.told()?;
+    let written = bed.settled()?;
+    let second = bed.sm("H2", 9, RARE)?;
+    bed.is_inherited(second, &before, written)?;
+    first.wait_logged("handed over to the SM of port")
+}
+
+/// A standby that was started anew has the copy of before, which is too old: but it reads another one at once.
+#[test]
+fn a_standby_keeps_its_copy_over_a_restart() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let bed = Bed::new()?;
+    let (first, second) = master_and_standby(&bed, OFTEN)?;
+    bed.clients_set(true)?;
+    let before = bed.told()?;
+    bed.wait_copied()?;
+    let (ended, logged) = second.terminate()?;
+    ensure!(ended.success(), "{logged}");
+    bed.wait_copied()?;
+    let mut second = bed.sm("H2", 2, OFTEN)?;
+    second.wait_logged("is read with each poll, to go on with it")?;
+    let written = bed.settled()?;
+    drop(first);
+    bed.is_inherited(second, &before, written)
+}
+
+/// With another key the master says nothing, so what its clients have set is not known: all are asked, as OpenSM asks them.
+#[test]
+fn all_are_asked_where_nothing_could_be_read() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let bed = Bed::new()?;
+    let mut first = bed.sm("H0", 5, OFTEN)?;
+    first.next_epoch("ready")?;
+    bed.clients_set(true)?;
+    let written = bed.settled()?;
+    let mut second = bed.sm("H2", 2, &format!("{OFTEN}sa_key = \"0x2\"\n"))?;
+    second.wait_logged("cannot be read: ")?;
+    drop(first);
+    second.wait_logged("all of them are to register again")?;
+    second.next_epoch("ready")?;
+    wait_for("ports that are asked", PATIENCE, || {
+        let now = bed.tap.writes();
+        Ok(now.registrations - written.registrations >= 4)
+    })?;
+    ensure!(!second.logged().contains("they need not register again"));
+    Ok(())
+}
+
+/// An OpenSM over the simulator tells no table that is longer than a MAD, as that of GUIDs is. So all are asked; but groups, members,
+/// services and subscriptions go on as they were, with the MLIDs of before.
+#[test]
+fn what_an_opensm_tells_goes_on() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let bed = Bed::new()?;
+    let opensm = bed.fabric.opensm("H0", &["-p", "5"])?;
+    let mut second = bed.sm("H2", 2, OFTEN)?;
+    second.wait_logged("but its SA does not tell alias GUIDs")?;
+    bed.clients_set(false)?;
+    let members = |key: &[&str]| {
+        let (_, mut members) = bed.ask("H1", &[&["mcmr"], key].concat())?;
+        // OpenSM keeps a group without members.
+        members.retain(|record| record["port_gid"] != "::");
+        anyhow::Ok(members)
+    };
+    let before = members(&["--sa-key", "1"])?;
+    ensure!(before.len() == 3, "{before:?}");
+    bed.wait_copied()?;
+    let written = bed.settled()?;
+    drop(opensm);
+    second.wait_logged("its SA does not tell alias GUIDs; all of them are to register again")?;
+    second.next_epoch("ready")?;
+    let mut now = Vec::new();
+    let waited = wait_for("the same members", PATIENCE, || {
+        now = members(&["--sa-key", "1"]).unwrap_or_default();
+        Ok(now == before)
+    });
+    waited.with_context(|| format!("{now:?} instead of {before:?}"))?;
+    let (_, services) = bed.ask("H1", &["sr", "--sa-key", "1"])?;
+    ensure!(services.len() == 1, "{services:?}");
+    let (_, subscriptions) = bed.ask("H1", &["iir", "--sa-key", "1"])?;
+    ensure!(subscriptions.len() == 1, "{subscriptions:?}");
+    ensure!(bed.tap.writes().registrations > written.registrations);
+    Ok(())
+}
