@@ -119,3 +119,68 @@ pub(super) const LONGEST_READING: Duration = Duration::from_secs(3);
 pub(super) const LAST_ANSWER: Duration = Duration::from_millis(50);
 /// The lane turns within milliseconds; what takes longer is the disk.
 const LONGEST_TAKING: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use sa_service::sa_db::{ClientRecords, Now};
+    use sa_wire::request;
+    use sa_wire::umad::Slot;
+
+    use super::*;
+
+    fn copy() -> Inherited {
+        let now = Now {
+            steady: Duration::ZERO,
+            unix: 0,
+        };
+        Inherited::of(&ClientRecords::default(), 0, now).unwrap()
+    }
+
+    fn asks(method: u8, attribute: AttributeId, key: u64) -> Slot {
+        let mut slot = request::request(1, method, attribute, 0, &[]);
+        SaMad::from_bytes_mut(&mut slot.mad).sa.sm_key = key.into();
+        slot
+    }
+
+    #[test]
+    fn while_an_heir_reads_nobody_changes_anything() {
+        let succession = Succession::default();
+        let (members, services) = (AttributeId::MC_MEMBER_RECORD, AttributeId::SERVICE_RECORD);
+        let admits = |asked: u8| {
+            let slot = asks(asked, members, 0);
+            succession.admits(SaMad::from_bytes(&slot.mad))
+        };
+        assert!(admits(method::SET));
+        succession.freeze();
+        let all = [method::SET, method::DELETE, method::GET, method::GET_TABLE];
+        assert_eq!(all.map(admits), [false, false, true, true]);
+        let since = Instant::now();
+        let after = |attribute, key| {
+            let slot = asks(method::GET_TABLE, attribute, key);
+            succession.note(SaMad::from_bytes(&slot.mad));
+            succession.is_over(since)
+        };
+        assert!(!after(services, 0), "a client");
+        assert!(!after(members, 1), "an heir that has begun");
+        assert!(after(services, 1), "the last of its tables");
+        // The next time it is another heir's turn.
+        succession.thaw();
+        assert!(admits(method::SET));
+        succession.freeze();
+        assert!(!succession.is_over(Instant::now()));
+    }
+
+    #[test]
+    fn the_newest_copy_is_taken_and_waited_for() {
+        let succession = Succession::default();
+        assert!(succession.offered().is_none());
+        succession.offer(copy());
+        let newest = succession.offer(copy());
+        let (number, _) = succession.offered().unwrap();
+        assert_eq!(number, newest);
+        assert!(succession.offered().is_none(), "it is under way");
+        succession.has_taken(number);
+        assert!(succession.is_taken(newest));
+        assert!(succession.offered().is_none());
+    }
+}

@@ -6,6 +6,7 @@
 //! | is there for the first time, or again | yes |
 //! | any, in the first sweep of a process or as the next master | yes, unless what clients had set was restored, or taken over |
 //! | has not answered the Set that asked it | yes, again |
+//! | is in a group by what switches hold, of which nothing was known when this SM took over | yes |
 //! | has no CapabilityMask.IsClientReregistrationSupported | never |
 //!
 //! With `no_clients_rereg` nobody is. The order goes with the port's other PortInfo, once: the bit is no field that a port keeps.
@@ -83,6 +84,13 @@ impl Clients {
         let its = info.sm_lid.get();
         let is_inherited = is_seen && self.inherited.is_some_and(|from| from.get() == its);
         can && (is_unknown || !(its == sm.get() || is_inherited))
+    }
+
+    /// What these have set is not known.
+    pub(crate) fn forget(&mut self, ports: &BTreeSet<Guid>) {
+        if let Some(known) = &mut self.known {
+            known.retain(|port| !ports.contains(port));
+        }
     }
 
     /// Takes in what a sweep left. A port that is gone is forgotten, so it is new when it is back. What was asked counts only where it arrived: a port that was asked and did not answer is asked again.

@@ -20,6 +20,7 @@
 mod aliases;
 mod changes;
 mod clients;
+mod forwarded;
 mod groups;
 mod places;
 mod planning;
@@ -31,7 +32,7 @@ mod unheld;
 mod wanted;
 
 use core::fmt;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use routing::EngineKind;
@@ -53,6 +54,7 @@ use self::wanted::Plan;
 
 pub use self::aliases::{AliasTables, alias_tables};
 pub use self::changes::{MOST_SLS, PairChanges};
+pub use self::forwarded::{Forwarded, forwarded, not_members};
 pub use self::groups::{Memberships, Multicast};
 pub use self::planning::Planning;
 pub use self::records::{held as held_records, held_multicast};
@@ -234,6 +236,11 @@ impl Planner {
     /// A sweep by this planner's last plan is over, and left this.
     pub fn swept(&mut self, after: &Subnet) {
         self.clients.learn(after);
+    }
+
+    /// These ports are as if they were new: each is asked to register again by the next sweep that plans.
+    pub fn asks_again(&mut self, ports: &BTreeSet<Guid>) {
+        self.clients.forget(ports);
     }
 
     /// LIDs of ports, those that are away too: what `guid2lid` should hold.

@@ -15,7 +15,7 @@ use sa_sm::model::{PortState, Subnet};
 use sa_sm::plan::Plan;
 use sa_sm::writing::{Transition, Wanted};
 use sa_wire::Guid;
-use sm_plan::Planning;
+use sm_plan::{Forwarded, Planning};
 
 use super::SweepError;
 use super::identity::Identity;
@@ -43,6 +43,8 @@ pub(super) struct Attempt<'a> {
     pub(super) action: Action,
     /// The place of one that has handed over while this SM looked who is there: first its SA is to be read.
     pub(super) predecessor: Option<usize>,
+    /// Whom multicast tables led to before anything was written, where that is asked for.
+    pub(super) forwarded: Option<Forwarded>,
     /// What may be written.
     pub(super) guard: Guard,
     /// Why this may not.
@@ -97,6 +99,9 @@ impl Plan for Attempt<'_> {
     }
 
     fn transition(&mut self, held: &Subnet) -> Transition {
+        if let Some(forwarded) = &mut self.forwarded {
+            *forwarded = sm_plan::forwarded(held);
+        }
         self.planning.transition(held)
     }
 }

@@ -13,12 +13,15 @@
 //!
 //! | what is not known | then |
 //! |---|---|
-//! | what was set between the last reading and a sudden death | lost, if clients do not set it again: one `sminfo_polling_timeout` at most |
+//! | who joined a group between the last reading and a sudden death | asked, where the switches have an entry for the port: not for the last 50 ms, nor where it is alone in its group |
+//! | what else was set in that time | lost, if clients do not set it again: one `sminfo_polling_timeout` at most |
 //! | what the SA does not tell, or hides for want of the key | all are asked |
 //! | what may be hidden by partitions | the ports in them are asked (`sm_plan`) |
 //! | whether it lies on the disk | all are asked |
 //!
 //! Of two masters of joined subnets neither reads the other: each has clients of its own, who are asked.
+
+mod copied;
 
 use std::time::{Duration, Instant};
 
@@ -30,10 +33,12 @@ use sa_sm::executor::Outcome;
 use sa_sm::model::attributes;
 use sa_sm::sm_info::{SmInfo, SmState};
 use sa_source::{Client, SaReadError, SetAtSa};
+use sa_wire::Lid;
 use sa_wire::smp::attribute;
-use sa_wire::{Guid, Lid};
-use tracing::{debug, info, warn};
+use sm_plan::{Forwarded, Memberships};
+use tracing::{info, warn};
 
+use self::copied::Copied;
 use super::Manager;
 use super::error::sm;
 use super::standby::{Standby, interval};
@@ -55,6 +60,10 @@ pub(super) struct Inheritance {
     is_late: bool,
     /// The LID of the SM whose clients need not register again.
     pub(super) from: Option<Lid>,
+    /// The master died, so switches may know of joins that are not in the copy.
+    is_of_dead: bool,
+    /// Whom their multicast tables led to, until it is held against the members.
+    forwarded: Option<Forwarded>,
 }
 
 impl Inheritance {
@@ -63,45 +72,22 @@ impl Inheritance {
         (self.left, self.is_late) = (Some(left), true);
     }
 
+    /// What is to be filled in with what multicast tables tell, where that is of use.
+    pub(super) fn looks_for_joins(&self) -> Option<Forwarded> {
+        (self.is_of_dead && self.from.is_some()).then(Forwarded::new)
+    }
+
+    /// A sweep has told the ports of this SM: they know it from now on.
+    pub(super) fn is_over(&mut self, forwarded: Option<Forwarded>) {
+        (self.from, self.is_of_dead) = (None, false);
+        self.forwarded = forwarded.or_else(|| self.forwarded.take());
+    }
+
     /// Of another master, of which nothing is known.
     pub(super) fn anew(&self) -> Self {
         Self {
             sa_key: self.sa_key,
             ..Self::default()
-        }
-    }
-}
-
-/// A reading of the master's SA.
-#[derive(Debug, Clone)]
-struct Copied {
-    of: Option<Guid>,
-    lid: Lid,
-    begun: Instant,
-    /// What the SA did not tell, in words.
-    lacks: Vec<&'static str>,
-    /// Members, services, subscriptions, blocks of GUIDs.
-    counts: [usize; 4],
-}
-
-impl Copied {
-    /// True where it has what a sudden end of the master has left. Errors: why not, for a person.
-    fn is_all(&self, left: &Standby, interval: Duration) -> Result<(), String> {
-        if self.of != left.guid {
-            return Err("another SM was read".to_owned());
-        }
-        let later = left.answered.saturating_duration_since(self.begun);
-        if later > interval {
-            let seconds = later.as_secs_f32();
-            return Err(format!("it went on for {seconds:.1} s after that"));
-        }
-        self.lacks_nothing()
-    }
-
-    fn lacks_nothing(&self) -> Result<(), String> {
-        match self.lacks.as_slice() {
-            [] => Ok(()),
-            lacks => Err(format!("its SA does not tell {}", lacks.join(", "))),
         }
     }
 }
@@ -148,6 +134,7 @@ impl Manager {
         if left.state != SmState::Standby {
             return;
         }
+        self.inheritance.is_of_dead = false;
         let is_late = core::mem::take(&mut self.inheritance.is_late);
         let judged = match self.identity.state() {
             _ if is_late => self.reads_last(&left, options),
@@ -155,7 +142,10 @@ impl Manager {
                 self.reads_last(&left, options)
             }
             SmState::Master => Err("another SM has handed over".to_owned()),
-            _ => self.judges(&left, interval(&options.mastership)),
+            _ => {
+                self.inheritance.is_of_dead = true;
+                self.judges(&left, interval(&options.mastership))
+            }
         };
         self.inheritance.from = None;
         match judged {
@@ -179,6 +169,25 @@ impl Manager {
         // What comes from now on is another's.
         (self.inheritance.client, self.inheritance.copied) = (None, None);
         self.inheritance.failed = None;
+    }
+
+    /// Ports that are in a group by the switches and not by the copy have joined after that was made: they are to register again.
+    pub(super) fn asks_joined(&mut self, members: &Memberships) {
+        let Some((forwarded, planner)) =
+            self.inheritance.forwarded.take().zip(self.planner.as_mut())
+        else {
+            return;
+        };
+        let joined = sm_plan::not_members(&forwarded, members);
+        if joined.is_empty() {
+            return;
+        }
+        warn!(
+            ports = joined.len(),
+            "ports that have joined groups since the last master was read are to register again"
+        );
+        planner.asks_again(&joined);
+        self.traps.look();
     }
 
     /// The master has handed over, and its clients change nothing: what it tells now is all. Errors: why not, for a person.
@@ -283,30 +292,6 @@ impl Manager {
     }
 }
 
-impl Copied {
-    /// Once in words, and each time for who looks closely.
-    fn tell(&self, is_new: bool) {
-        let [members, services, subscriptions, guid_blocks] = self.counts;
-        debug!(
-            members,
-            services, subscriptions, guid_blocks, "clients of the master"
-        );
-        if !is_new {
-            return;
-        }
-        match self.lacks_nothing() {
-            Ok(()) => info!(
-                "what clients have set at {} is read with each poll, to go on with it",
-                sm(&self.of)
-            ),
-            Err(why) => warn!(
-                "what clients have set at {} is read with each poll, but {why}: all of them are to register again when this SM takes over",
-                sm(&self.of)
-            ),
-        }
-    }
-}
-
 /// Whether its SA answers at all: one that does not must not keep this SM from taking over.
 const QUESTION: Patience = Patience {
     timeout: Duration::from_millis(250),
@@ -317,64 +302,3 @@ const TABLE: Patience = Patience {
     timeout: Duration::from_millis(1400),
     retries: 1,
 };
-
-#[cfg(test)]
-mod tests {
-    use sa_sm::model::Route;
-
-    use super::*;
-
-    const INTERVAL: Duration = Duration::from_secs(10);
-
-    fn standby(guid: u64) -> Standby {
-        let info = SmInfo {
-            guid: Guid::new(guid).ok(),
-            sm_key: 1,
-            act_count: 0,
-            priority: 1,
-            state: SmState::Master,
-        };
-        let other = (&info, &Route::default(), 1);
-        Standby::before(other, SmState::Standby, &ManagerOptions::default())
-    }
-
-    fn copied(of: u64, begun: Instant) -> Copied {
-        Copied {
-            of: Guid::new(of).ok(),
-            lid: Lid::new(1).unwrap(),
-            begun,
-            lacks: Vec::new(),
-            counts: [0; 4],
-        }
-    }
-
-    #[test]
-    fn a_copy_is_all_for_one_interval_of_a_master_that_lives() {
-        let begun = Instant::now();
-        let mut left = standby(5);
-        let mut judged = |answered: Duration| {
-            left.answered = begun + answered;
-            copied(5, begun).is_all(&left, INTERVAL)
-        };
-        assert_eq!(judged(Duration::ZERO), Ok(()));
-        assert_eq!(judged(INTERVAL), Ok(()));
-        let late = judged(INTERVAL + Duration::from_millis(100)).unwrap_err();
-        assert_eq!(late, "it went on for 10.1 s after that");
-    }
-
-    #[test]
-    fn a_copy_of_another_or_of_a_part_is_not_all() {
-        let left = standby(5);
-        let other = copied(6, left.answered).is_all(&left, INTERVAL);
-        assert_eq!(other, Err("another SM was read".to_owned()));
-        let part = Copied {
-            lacks: vec!["services", "alias GUIDs"],
-            ..copied(5, left.answered)
-        };
-        let part = part.is_all(&left, INTERVAL);
-        assert_eq!(
-            part,
-            Err("its SA does not tell services, alias GUIDs".to_owned())
-        );
-    }
-}

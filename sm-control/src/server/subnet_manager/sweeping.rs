@@ -123,6 +123,7 @@ impl Manager {
             others: Others::default(),
             action: Action::Nothing,
             predecessor: None,
+            forwarded: self.inheritance.looks_for_joins(),
             guard,
             not_admitted: None,
         };
@@ -134,6 +135,7 @@ impl Manager {
             others,
             action,
             predecessor,
+            forwarded,
             not_admitted,
             ..
         } = attempt;
@@ -142,8 +144,7 @@ impl Manager {
         self.key_ring = key_ring;
         if swept.is_ok() && planned.as_ref().is_some_and(Result::is_ok) {
             planner.swept(&self.swept.subnet);
-            // They know this SM from now on.
-            self.inheritance.from = None;
+            self.inheritance.is_over(forwarded);
         }
         // What was planned and not admitted leaves nothing behind.
         self.planner = Some(match &not_admitted {

@@ -1,8 +1,4 @@
-//! What clients have set goes from one master to the next: killed, stopped, and by a greater one; and where it cannot be known, all ports
-//! are asked to register again.
-//!
-//! The simulator's ports cannot be asked, so the tap says that they can, and counts who is. It counts Sets of multicast tables too: without
-//! one nothing of them was ever cleared.
+//! Two Subnet Managers, clients that set something, and what the SA tells of it.
 
 use std::fs;
 
@@ -12,7 +8,6 @@ use sa_rig::{Fabric, wait_for};
 use sa_tests::cli::sapphire_on;
 use sa_tests::client::Client;
 use sa_tests::daemon::{Daemon, PATIENCE};
-use sa_tests::skip;
 use sa_wire::mad::method;
 use sa_wire::records::{ANY16, ANY24, InformInfo};
 use sa_wire::request;
@@ -20,37 +15,42 @@ use sa_wire::sa::AttributeId;
 use serde_json::Value;
 use zerocopy::{FromZeros, IntoBytes};
 
-use super::groups::BROADCAST;
-use super::handover::ours_each;
-use super::sweep::TREE;
+use crate::groups::BROADCAST;
+use crate::handover::ours_each;
+use crate::sweep::TREE;
 
 /// Polls that come only after a test has given up.
-const RARE: &str = "sminfo_polling_timeout = 600000\n";
+pub(super) const RARE: &str = "sminfo_polling_timeout = 600000\n";
 /// A master that dies is missed within 600 ms.
-const OFTEN: &str = "sminfo_polling_timeout = 300\npolling_retry_number = 2\n";
+pub(super) const OFTEN: &str = "sminfo_polling_timeout = 300\npolling_retry_number = 2\n";
+
+/// Long enough for something to happen between two polls; a master that dies is missed within 10 s.
+pub(super) const SLOW: &str = "sminfo_polling_timeout = 5000\npolling_retry_number = 4\n";
 
 /// A group that clients make, with a Q_Key and more of its own.
 const OWN: &str = "ff12::4:77";
+/// Another one.
+pub(super) const LATE: &str = "ff12::4:78";
 
 /// SMs are on H0 and H2, clients on H1 and H3.
-struct Bed {
-    fabric: Fabric,
-    tap: Tap,
+pub(super) struct Bed {
+    pub(super) fabric: Fabric,
+    pub(super) tap: Tap,
 }
 
 impl Bed {
-    fn new() -> Result<Self> {
+    pub(super) fn new() -> Result<Self> {
         let (fabric, _, tap) = Fabric::tapped(TREE)?;
         tap.ports_can_register_again();
         Ok(Self { fabric, tap })
     }
 
-    fn sm(&self, node: &str, priority: u8, keys: &str) -> Result<Daemon> {
+    pub(super) fn sm(&self, node: &str, priority: u8, keys: &str) -> Result<Daemon> {
         ours_each(600, &self.fabric, node, priority, keys)
     }
 
     /// Status and records.
-    fn ask(&self, node: &str, arguments: &[&str]) -> Result<(String, Vec<Value>)> {
+    pub(super) fn ask(&self, node: &str, arguments: &[&str]) -> Result<(String, Vec<Value>)> {
         let via = format!("ibsim:{node}");
         let all = [&["query"], arguments, &["--via", &via, "--json"]].concat();
         let output = sapphire_on(&self.fabric, &all)?;
@@ -62,16 +62,16 @@ impl Bed {
         Ok((status, records.unwrap_or_default()))
     }
 
-    fn set(&self, node: &str, arguments: &[&str]) -> Result<()> {
+    pub(super) fn set(&self, node: &str, arguments: &[&str]) -> Result<()> {
         let (status, _) = self.ask(node, arguments)?;
         ensure!(status == "0x0000", "{arguments:?}: {status}");
         Ok(())
     }
 
-    fn joins(&self, node: &str, mgid: &str, gid: &str, state: &str) -> Result<()> {
+    pub(super) fn joins(&self, node: &str, mgid: &str, gid: &str, state: &str) -> Result<()> {
         let mut join = vec!["mcmr", "--set", "--mgid", mgid, "--port-gid", gid];
         join.extend(["--join-state", state]);
-        if mgid == OWN {
+        if mgid != BROADCAST {
             join.extend(["--q-key", "0x0b1c", "--tclass", "3", "--pkey", "0xffff"]);
             join.extend(["--sl", "0", "--flow-label", "5"]);
         }
@@ -80,7 +80,7 @@ impl Bed {
 
     /// Members of two groups as full, half and by an alias, services with a lease and without, and somebody who wants to hear of all.
     /// Over OpenSM no table may be longer than a MAD: then there is less of each.
-    fn clients_set(&self, is_all: bool) -> Result<()> {
+    pub(super) fn clients_set(&self, is_all: bool) -> Result<()> {
         self.joins("H1", BROADCAST, "fe80::10:11", "1")?;
         self.joins("H3", BROADCAST, "fe80::10:31", "4")?;
         self.joins("H3", OWN, "fe80::10:31", "1")?;
@@ -113,7 +113,7 @@ impl Bed {
         self.set("H3", &leased)
     }
 
-    fn lid(&self, node: &str) -> Result<String> {
+    pub(super) fn lid(&self, node: &str) -> Result<String> {
         let (_, nodes) = self.ask("H1", &["nr"])?;
         let of = |record: &&Value| record["node_description"] == node;
         let found = nodes.iter().find(of).context("a node")?;
@@ -121,7 +121,7 @@ impl Bed {
     }
 
     /// What the SA tells of all that, as who has its key; leases are apart.
-    fn told(&self) -> Result<(Vec<Value>, u64)> {
+    pub(super) fn told(&self) -> Result<(Vec<Value>, u64)> {
         let mut all = Vec::new();
         let mut lease = 0;
         for record in ["mcmr", "sr", "iir", "gir"] {
@@ -146,7 +146,7 @@ impl Bed {
     }
 
     /// Both SMs, and no write of tables between two looks.
-    fn settled(&self) -> Result<Writes> {
+    pub(super) fn settled(&self) -> Result<Writes> {
         let mut before = self.tap.writes();
         wait_for("a subnet that is not written", PATIENCE, || {
             let now = self.tap.writes();
@@ -158,7 +158,7 @@ impl Bed {
     }
 
     /// The standby on H2 has read what was set last.
-    fn wait_copied(&self) -> Result<()> {
+    pub(super) fn wait_copied(&self) -> Result<()> {
         let journal = self.fabric.dir().join("H2.state/sa.journal");
         Ok(wait_for("a copy", PATIENCE, || {
             let text = fs::read_to_string(&journal).unwrap_or_default();
@@ -167,7 +167,7 @@ impl Bed {
     }
 
     /// The next master tells the same as the one before, has asked no port, and has touched no multicast table.
-    fn is_inherited(
+    pub(super) fn is_inherited(
         &self,
         mut next: Daemon,
         before: &(Vec<Value>, u64),
@@ -203,7 +203,7 @@ impl Bed {
     }
 }
 
-fn master_and_standby(bed: &Bed, keys: &str) -> Result<(Daemon, Daemon)> {
+pub(super) fn master_and_standby(bed: &Bed, keys: &str) -> Result<(Daemon, Daemon)> {
     let mut first = bed.sm("H0", 5, keys)?;
     first.next_epoch("ready")?;
     let mut second = bed.sm("H2", 2, keys)?;
@@ -213,148 +213,11 @@ fn master_and_standby(bed: &Bed, keys: &str) -> Result<(Daemon, Daemon)> {
 }
 
 /// Sweeps once more, to know who stands by, and until multicast tables are written.
-fn is_known(bed: &Bed, first: &Daemon) -> Result<()> {
+pub(super) fn is_known(bed: &Bed, first: &Daemon) -> Result<()> {
     let before = first.printed().lines().count();
     first.signal("HUP")?;
     wait_for("another sweep", PATIENCE, || {
         Ok(first.printed().lines().count() > before)
     })?;
     bed.settled().map(drop)
-}
-
-#[test]
-fn clients_of_one_that_is_killed_need_not_register_again() -> Result<()> {
-    if let Some(why) = Fabric::unavailable() {
-        return skip(&why);
-    }
-    let bed = Bed::new()?;
-    let (first, second) = master_and_standby(&bed, OFTEN)?;
-    let asked = bed.settled()?.registrations;
-    ensure!(asked >= 3, "the first master asks all: {asked}");
-    bed.clients_set(true)?;
-    let before = bed.told()?;
-    bed.wait_copied()?;
-    let written = bed.settled()?;
-    ensure!(written.multicast > 0, "{written:?}");
-    // SIGKILL.
-    drop(first);
-    bed.is_inherited(second, &before, written)
-}
-
-/// Polls are too rare for a copy: all is read when it hands over.
-#[test]
-fn clients_of_one_that_is_stopped_need_not_register_again() -> Result<()> {
-    if let Some(why) = Fabric::unavailable() {
-        return skip(&why);
-    }
-    let bed = Bed::new()?;
-    let (first, second) = master_and_standby(&bed, RARE)?;
-    bed.clients_set(true)?;
-    is_known(&bed, &first)?;
-    let before = bed.told()?;
-    let written = bed.settled()?;
-    let (ended, logged) = first.terminate()?;
-    ensure!(ended.success(), "{logged}");
-    bed.is_inherited(second, &before, written)
-}
-
-/// It starts when clients are there, gets the subnet, and hands it back when its priority falls.
-#[test]
-fn clients_need_not_register_again_for_a_greater_one() -> Result<()> {
-    if let Some(why) = Fabric::unavailable() {
-        return skip(&why);
-    }
-    let bed = Bed::new()?;
-    let mut first = bed.sm("H0", 5, RARE)?;
-    first.next_epoch("ready")?;
-    bed.clients_set(true)?;
-    let before = bed.told()?;
-    let written = bed.settled()?;
-    let second = bed.sm("H2", 9, RARE)?;
-    bed.is_inherited(second, &before, written)?;
-    first.wait_logged("handed over to the SM of port")
-}
-
-/// A standby that was started anew has the copy of before, which is too old: but it reads another one at once.
-#[test]
-fn a_standby_keeps_its_copy_over_a_restart() -> Result<()> {
-    if let Some(why) = Fabric::unavailable() {
-        return skip(&why);
-    }
-    let bed = Bed::new()?;
-    let (first, second) = master_and_standby(&bed, OFTEN)?;
-    bed.clients_set(true)?;
-    let before = bed.told()?;
-    bed.wait_copied()?;
-    let (ended, logged) = second.terminate()?;
-    ensure!(ended.success(), "{logged}");
-    bed.wait_copied()?;
-    let mut second = bed.sm("H2", 2, OFTEN)?;
-    second.wait_logged("is read with each poll, to go on with it")?;
-    let written = bed.settled()?;
-    drop(first);
-    bed.is_inherited(second, &before, written)
-}
-
-/// With another key the master says nothing, so what its clients have set is not known: all are asked, as OpenSM asks them.
-#[test]
-fn all_are_asked_where_nothing_could_be_read() -> Result<()> {
-    if let Some(why) = Fabric::unavailable() {
-        return skip(&why);
-    }
-    let bed = Bed::new()?;
-    let mut first = bed.sm("H0", 5, OFTEN)?;
-    first.next_epoch("ready")?;
-    bed.clients_set(true)?;
-    let written = bed.settled()?;
-    let mut second = bed.sm("H2", 2, &format!("{OFTEN}sa_key = \"0x2\"\n"))?;
-    second.wait_logged("cannot be read: ")?;
-    drop(first);
-    second.wait_logged("all of them are to register again")?;
-    second.next_epoch("ready")?;
-    wait_for("ports that are asked", PATIENCE, || {
-        let now = bed.tap.writes();
-        Ok(now.registrations - written.registrations >= 4)
-    })?;
-    ensure!(!second.logged().contains("they need not register again"));
-    Ok(())
-}
-
-/// An OpenSM over the simulator tells no table that is longer than a MAD, as that of GUIDs is. So all are asked; but groups, members,
-/// services and subscriptions go on as they were, with the MLIDs of before.
-#[test]
-fn what_an_opensm_tells_goes_on() -> Result<()> {
-    if let Some(why) = Fabric::unavailable() {
-        return skip(&why);
-    }
-    let bed = Bed::new()?;
-    let opensm = bed.fabric.opensm("H0", &["-p", "5"])?;
-    let mut second = bed.sm("H2", 2, OFTEN)?;
-    second.wait_logged("but its SA does not tell alias GUIDs")?;
-    bed.clients_set(false)?;
-    let members = |key: &[&str]| {
-        let (_, mut members) = bed.ask("H1", &[&["mcmr"], key].concat())?;
-        // OpenSM keeps a group without members.
-        members.retain(|record| record["port_gid"] != "::");
-        anyhow::Ok(members)
-    };
-    let before = members(&["--sa-key", "1"])?;
-    ensure!(before.len() == 3, "{before:?}");
-    bed.wait_copied()?;
-    let written = bed.settled()?;
-    drop(opensm);
-    second.wait_logged("its SA does not tell alias GUIDs; all of them are to register again")?;
-    second.next_epoch("ready")?;
-    let mut now = Vec::new();
-    let waited = wait_for("the same members", PATIENCE, || {
-        now = members(&["--sa-key", "1"]).unwrap_or_default();
-        Ok(now == before)
-    });
-    waited.with_context(|| format!("{now:?} instead of {before:?}"))?;
-    let (_, services) = bed.ask("H1", &["sr", "--sa-key", "1"])?;
-    ensure!(services.len() == 1, "{services:?}");
-    let (_, subscriptions) = bed.ask("H1", &["iir", "--sa-key", "1"])?;
-    ensure!(subscriptions.len() == 1, "{subscriptions:?}");
-    ensure!(bed.tap.writes().registrations > written.registrations);
-    Ok(())
 }
