@@ -51,6 +51,14 @@ impl Others {
         infos.position(|other| other.info.guid == Some(guid))
     }
 
+    /// One that this SM comes before stands by.
+    pub(super) fn has_lesser_standby(&self, own: &SmInfo) -> bool {
+        let mut infos = self.infos.iter().map(|other| &other.info);
+        infos.any(|info| {
+            info.state == SmState::Standby && own.trusts(info) && own.is_greater_than(info)
+        })
+    }
+
     /// Whether one has that GUID.
     pub(super) fn has(&self, guid: Guid) -> bool {
         self.place(guid).is_some()

@@ -261,7 +261,10 @@ impl Manager {
         manager: &ManagerOptions,
     ) -> Result<Planner, SweepError> {
         let remembered = match self.planner.take() {
-            Some(planner) => return Ok(planner.with_inputs(inputs.clone(), manager.clone())),
+            Some(planner) => {
+                let planner = planner.with_inputs(inputs.clone(), manager.clone());
+                return Ok(planner.with_inherited_clients(self.inheritance.from));
+            }
             None => {
                 let options = pipeline::options(inputs)?;
                 // Numbers from 1 on: what was remembered counts no more than what ports have. And who has stood by takes LIDs

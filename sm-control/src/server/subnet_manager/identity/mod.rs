@@ -91,6 +91,9 @@ pub(super) struct Heir {
     pub(super) route: Route,
 }
 
+/// From the answer of an SM that is no master any more to its HANDOVER, which it sends right after.
+const HANDOVER_COMES: Duration = Duration::from_millis(100);
+
 impl Identity {
     /// Discovering, with nothing known yet. `muted` is set while another SM has the subnet.
     pub(super) fn new(muted: Arc<AtomicBool>, succession: Arc<Succession>) -> Self {
@@ -213,10 +216,21 @@ impl Identity {
         }
     }
 
-    /// Who has handed over while this SM was still looking who is there: its place. Told once.
+    /// Who has handed over while this SM was still looking who is there: its place. Told once. Where one stands by and nobody is the master it
+    /// may be about to do so, and is waited for.
     pub(super) fn late_predecessor(&self, others: &Others) -> Option<usize> {
-        let guid = self.inner().has_yielded_late.take()?;
-        others.place(guid)
+        let begun = Instant::now();
+        let own = self.now().info;
+        let may_come = own.state == SmState::Discovering && others.has_lesser_standby(&own);
+        loop {
+            if let Some(guid) = self.inner().has_yielded_late.take() {
+                return others.place(guid);
+            }
+            if !may_come || begun.elapsed() >= HANDOVER_COMES || self.leaving.is_begun() {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Who has handed over to this SM, before the next sweep.
