@@ -38,6 +38,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod clients;
 pub mod compare;
 mod compile;
 mod kept;
@@ -66,6 +67,7 @@ pub use client::{
     Ask, AskError, Client, RETRIES, Reopening, SaSource, SaTransport, TIMEOUT_MS, TransportError,
     Way,
 };
+pub use clients::SetAtSa;
 pub use compile::{Compared, SourceError, compile_from_sa};
 pub use options::{OnDifference, When};
 pub use paths::{Difference, agrees, compare_paths};

@@ -35,6 +35,7 @@ mod start;
 mod state;
 mod state_directory;
 mod subnet_manager;
+mod succession;
 mod tries;
 
 use std::time::Duration;

@@ -21,6 +21,8 @@ use sa_service::sa_db::{AliasTables, Memberships};
 use sa_snapshot::EpochId;
 use sa_wire::Guid;
 
+use super::succession::Succession;
+
 /// The fabric, policy and tables that a snapshot was compiled from. It is far larger than the
 /// snapshot, so who needs it only for a moment must not keep it.
 pub(super) struct State {
@@ -48,6 +50,8 @@ pub(super) struct SetByClients {
     aliases: ArcSwapOption<AliasTables>,
     /// An earlier process has left what clients set.
     are_restored: AtomicBool,
+    /// How it comes from one master to the next.
+    succession: Arc<Succession>,
     tell: Sender<()>,
     told: Receiver<()>,
 }
@@ -61,6 +65,7 @@ impl Default for SetByClients {
             members: ArcSwapOption::empty(),
             aliases: ArcSwapOption::empty(),
             are_restored: AtomicBool::new(false),
+            succession: Arc::default(),
             tell,
             told,
         }
@@ -78,6 +83,11 @@ impl SetByClients {
     pub(super) fn set_aliases(&self, aliases: Arc<AliasTables>) {
         self.aliases.store(Some(aliases));
         self.tell();
+    }
+
+    /// How it comes from one master to the next.
+    pub(super) const fn succession(&self) -> &Arc<Succession> {
+        &self.succession
     }
 
     fn tell(&self) {

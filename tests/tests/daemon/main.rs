@@ -8,6 +8,7 @@ mod groups;
 mod handover;
 mod handover_merge;
 mod health;
+mod inherited;
 mod limits;
 mod local_service;
 mod maintenance;

@@ -24,6 +24,7 @@
 //!  the same again: place 1 is owned, by this very port ──> passed over; place 2 has one ──> stays
 //! ```
 
+mod inherited;
 mod table;
 
 use std::collections::{BTreeMap, HashMap};

@@ -218,6 +218,25 @@ impl Journal {
         }
     }
 
+    /// The entries of `other` in the place of all; only what differs is written.
+    pub fn replace(&mut self, other: &Self) {
+        let gone = self
+            .live
+            .keys()
+            .filter(|key| !other.live.contains_key(*key));
+        for (kind, key) in gone.cloned().collect::<Vec<_>>() {
+            self.delete(kind, &key);
+        }
+        for ((kind, key), value) in &other.live {
+            self.put(*kind, key, value);
+        }
+    }
+
+    /// The value of an entry.
+    pub fn get(&self, kind: Kind, key: &[u8]) -> Option<&[u8]> {
+        self.live.get(&(kind, key.to_vec())).map(Vec::as_slice)
+    }
+
     /// All entries of a kind, by key, ascending.
     pub fn entries(&self, kind: Kind) -> impl Iterator<Item = (&[u8], &[u8])> {
         let all = self.live.range((kind, Vec::new())..);

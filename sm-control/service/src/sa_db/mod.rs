@@ -35,6 +35,7 @@ mod access;
 mod aliases;
 mod event;
 mod groups;
+mod inherited;
 mod journal;
 mod services;
 mod subscriptions;
@@ -62,6 +63,7 @@ use sa_compiler::state::FabricState;
 pub use self::aliases::AliasTables;
 pub use self::event::{Event, Report};
 pub use self::groups::Memberships;
+pub use self::inherited::{ClientRecords, Inherited};
 pub use self::journal::{Journal, JournalError};
 
 /// A moment, by the two clocks that count. Given by the caller, so that tests of leases take no

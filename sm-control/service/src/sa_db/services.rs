@@ -40,7 +40,7 @@ use crate::records::Query;
 
 /// Services that may be announced at a time; one more is refused with "no resources". Each takes
 /// some 300 bytes here and a line in the journal.
-const MOST: usize = 1 << 16;
+pub(super) const MOST: usize = 1 << 16;
 
 /// All services of the subnet.
 #[derive(Debug, Default)]
@@ -65,6 +65,29 @@ impl Services {
             }
         }
         services
+    }
+
+    /// Puts services that another SA has told into an empty journal. Shape: the newest first, with what is left of their leases.
+    pub(super) fn inherit(journal: &mut Journal, told: &[ServiceRecord], now: Now) {
+        for (number, record) in (0..).zip(told.iter().rev()) {
+            let entry = Entry::new(*record, now);
+            journal.put(Kind::Service, &rid(record), &entry.written(number));
+        }
+    }
+
+    /// What is known already stays as it is in what was told: a lease that goes on is no change, and costs no disk.
+    pub(super) fn keep_ends(told: &mut Journal, known: &Journal, now: Now) {
+        let all = told.entries(Kind::Service);
+        let same = all.filter_map(|(key, value)| {
+            let before = known.get(Kind::Service, key)?;
+            let ((number, new), (old_number, old)) =
+                (Entry::read(value, now)?, Entry::read(before, now)?);
+            let is_still = number == old_number && new.is_still(&old);
+            is_still.then(|| (key.to_vec(), before.to_vec()))
+        });
+        for (key, value) in same.collect::<Vec<_>>() {
+            told.put(Kind::Service, &key, &value);
+        }
     }
 
     /// Answers a request, after letting go of what has expired: nobody is told of a service whose
@@ -122,7 +145,12 @@ impl Services {
             let record = &entry.record;
             let is_it = query.agrees(record.as_bytes(), |field| field.name != "service_lease");
             if is_it && holder.has(record.pkey.get()) {
-                found.extend_from_slice(shown(*record, asked).as_bytes());
+                let mut told = shown(*record, asked);
+                // For the SM that would go on with them, which has no other way to know.
+                if asked.is_trusted {
+                    told.lease = entry.lease_left(asked.now).into();
+                }
+                found.extend_from_slice(told.as_bytes());
             }
         }
         Answer::Records(found)

@@ -23,6 +23,7 @@
 //! What it does not do: it does not send. Reports leave by the slow lane, which repeats them.
 
 mod entry;
+mod inherited;
 mod report;
 
 use std::collections::{BTreeMap, HashMap};
@@ -41,7 +42,7 @@ use super::{Answer, Asked, Effects, Event, Journal, Report, is_request};
 use crate::records::{Query, View};
 
 /// Subscriptions that there may be at a time; one more is refused with "no resources".
-const MOST: usize = 1 << 16;
+pub(super) const MOST: usize = 1 << 16;
 
 /// All subscriptions of the subnet. `entries` and `numbers` are changed together, by
 /// [`Subscriptions::put`] and [`Subscriptions::remove`] alone.
@@ -96,6 +97,7 @@ impl Subscriptions {
         for number in gone {
             self.remove(number, effects.journal);
         }
+        self.follow(parts, effects.journal);
     }
 
     /// What subscribers are to hear of these events. One who asked for certain LIDs, and may not
@@ -184,6 +186,7 @@ impl Subscriptions {
             gid: Gid::unicast(asked.parts.options.subnet_prefix, guid),
             port: asked.port,
             to: asked.request.header,
+            is_inherited: false,
             info: wanted,
         };
         let done = if wanted.subscribe == 1 {
@@ -223,6 +226,14 @@ impl Subscriptions {
             return Err(Status::NO_RESOURCES);
         }
         let number = known.unwrap_or(self.next);
+        // Its address was a guess, and is known now.
+        if self
+            .entries
+            .get(&number)
+            .is_some_and(|old| old.is_inherited)
+        {
+            self.take(number);
+        }
         let key = number.to_be_bytes();
         journal.put(Kind::Subscription, &key, &entry.written());
         self.put(number, entry);
@@ -231,12 +242,18 @@ impl Subscriptions {
 
     /// The number of the newest of the same subscriber that asks for the same.
     fn known(&self, entry: &Subscription) -> Option<u64> {
-        let numbers = self.numbers.get(&entry.address())?.iter().rev();
-        let is_it = |number: &&u64| {
+        let is_it = |number: &u64| {
             let old = self.entries.get(number);
             old.is_some_and(|old| old.is_replaced_by(&entry.info))
         };
-        numbers.copied().find(|number| is_it(&number))
+        // Of one that is inherited the whole address is not known.
+        let is_inherited =
+            |number: &u64| self.entries.get(number).is_some_and(|old| old.is_inherited);
+        let own = self.numbers.get(&entry.address()).into_iter().flatten();
+        let places = self.numbers.get(&entry.place()).into_iter().flatten();
+        let places = places.filter(|number| is_inherited(number));
+        let mut all = own.rev().chain(places.rev()).copied();
+        all.find(is_it)
     }
 
     /// Sets a subscription, in the place of the one with the same number.
@@ -250,6 +267,12 @@ impl Subscriptions {
 
     /// Ends a subscription, if it is there.
     fn remove(&mut self, number: u64, journal: &mut Journal) {
+        self.take(number);
+        journal.delete(Kind::Subscription, &number.to_be_bytes());
+    }
+
+    /// Takes one out, of which the journal is not told.
+    fn take(&mut self, number: u64) {
         let Some(entry) = self.entries.remove(&number) else {
             return;
         };
@@ -260,7 +283,6 @@ impl Subscriptions {
                 self.numbers.remove(&address);
             }
         }
-        journal.delete(Kind::Subscription, &number.to_be_bytes());
     }
 }
 

@@ -2,10 +2,11 @@
 //!
 //! | the port | asked |
 //! |---|---|
-//! | has another MasterSMLID than it will have | yes |
+//! | has another MasterSMLID than it will have | yes, unless it is that of the SM from which all was taken over that clients had set there, and nothing of this port was hidden by partitions |
 //! | is there for the first time, or again | yes |
-//! | any, in the first sweep of a process | yes, unless what clients had set was restored |
+//! | any, in the first sweep of a process or as the next master | yes, unless what clients had set was restored, or taken over |
 //! | has not answered the Set that asked it | yes, again |
+//! | is in a group by what switches hold, of which nothing was known when this SM took over | yes |
 //! | has no CapabilityMask.IsClientReregistrationSupported | never |
 //!
 //! With `no_clients_rereg` nobody is. The order goes with the port's other PortInfo, once: the bit is no field that a port keeps.
@@ -20,7 +21,7 @@
 //!  a host is plugged in          Init, no SM known          asked
 //!  a leaf was off and on         its hosts are there again  not asked, unless a sweep saw them away
 //!  sapphired starts again        sa.journal has members     not asked
-//!  sapphired takes over          the LID of the SM is other asked
+//!  sapphired takes over          the LID of the SM is other asked, unless what clients had set came along
 //! ```
 //!
 //! Source: IBA vol. 1, 14.4.11; OpenSM `osm_lid_mgr.c`.
@@ -40,8 +41,10 @@ pub(crate) struct Clients {
     /// By port GUID; none before the first sweep.
     known: Option<BTreeSet<Guid>>,
     /// What they had set in an earlier process is still there.
-    /// Counts in the first sweep alone: from then on `known` says more.
+    /// Both count in the first sweep alone: from then on `known` says more.
     are_restored: bool,
+    /// All that they had set at the SM of this LID has been taken over.
+    inherited: Option<Lid>,
 }
 
 impl Clients {
@@ -53,8 +56,19 @@ impl Clients {
         }
     }
 
+    /// What clients had set at the SM of that LID is here: nobody is asked who knows that one.
+    pub(crate) fn inherited(self, from: Option<Lid>) -> Self {
+        Self {
+            are_restored: self.are_restored || from.is_some(),
+            inherited: from,
+            ..self
+        }
+    }
+
     /// True where a port is to register again, with the SM at this LID.
-    pub(crate) fn asks(&self, port: &Port, sm: Lid) -> bool {
+    ///
+    /// `is_seen`: that other SM has told all of it, as far as partitions go.
+    pub(crate) fn asks(&self, port: &Port, sm: Lid, is_seen: bool) -> bool {
         // Without PortInfo there is nothing that the order could go with.
         let Some((guid, info)) = port.guid.zip(port.info.as_ref()) else {
             return false;
@@ -67,13 +81,24 @@ impl Clients {
             None => !self.are_restored,
         };
         // Another LID of the SM also means another SM, or a port that was set up while this one was away.
-        can && (is_unknown || info.sm_lid.get() != sm.get())
+        let its = info.sm_lid.get();
+        let is_inherited = is_seen && self.inherited.is_some_and(|from| from.get() == its);
+        can && (is_unknown || !(its == sm.get() || is_inherited))
+    }
+
+    /// What these have set is not known.
+    pub(crate) fn forget(&mut self, ports: &BTreeSet<Guid>) {
+        if let Some(known) = &mut self.known {
+            known.retain(|port| !ports.contains(port));
+        }
     }
 
     /// Takes in what a sweep left. A port that is gone is forgotten, so it is new when it is back. What was asked counts only where it arrived: a port that was asked and did not answer is asked again.
     ///
     /// Where nothing was asked of a port it counts as known all the same: it has been seen with its state in place.
     pub(crate) fn learn(&mut self, after: &Subnet) {
+        // What is set from now on is set here.
+        self.inherited = None;
         // By node and number: a finding names a place, as a node that is mute may have told no port GUID.
         let mute: BTreeSet<(Guid, u8)> = after.findings().filter_map(mute).collect();
         let of = |node: &Node| {

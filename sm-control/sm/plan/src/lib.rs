@@ -21,12 +21,14 @@ mod aliases;
 mod changes;
 mod clients;
 mod findings;
+mod forwarded;
 mod groups;
 mod moved;
 mod places;
 mod planning;
 mod records;
 mod routes;
+mod sight;
 mod sls_of_before;
 mod transition;
 mod trees;
@@ -34,7 +36,7 @@ mod unheld;
 mod waited;
 mod wanted;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use routing::proof::mixture::Waiting;
@@ -58,6 +60,7 @@ use self::wanted::Plan;
 pub use self::aliases::{AliasTables, alias_tables};
 pub use self::changes::{MOST_SLS, PairChanges};
 pub use self::findings::PlanFinding;
+pub use self::forwarded::{Forwarded, forwarded, not_members};
 pub use self::groups::{Memberships, Multicast};
 pub use self::planning::Planning;
 pub use self::records::{held as held_records, held_multicast};
@@ -176,9 +179,24 @@ impl Planner {
         }
     }
 
+    /// The same where all that clients had set at the SM of that LID is here; none: nothing, or not all. Ports that know that SM are not
+    /// asked to register again.
+    #[must_use]
+    pub fn with_inherited_clients(self, from: Option<Lid>) -> Self {
+        Self {
+            clients: self.clients.inherited(from),
+            ..self
+        }
+    }
+
     /// A sweep by this planner's last plan is over, and left this.
     pub fn swept(&mut self, after: &Subnet) {
         self.clients.learn(after);
+    }
+
+    /// These ports are as if they were new: each is asked to register again by the next sweep that plans.
+    pub fn asks_again(&mut self, ports: &BTreeSet<Guid>) {
+        self.clients.forget(ports);
     }
 
     /// LIDs of ports, those that are away too: what `guid2lid` should hold.

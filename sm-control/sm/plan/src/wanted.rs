@@ -40,6 +40,7 @@ use sa_wire::records::PortInfoRecord;
 use crate::PlanFinding;
 use crate::clients::Clients;
 use crate::places::Index;
+use crate::sight::Sight;
 
 /// A plan that is being made.
 pub(crate) struct Plan<'a> {
@@ -50,6 +51,8 @@ pub(crate) struct Plan<'a> {
     common: Common<'a>,
     /// Who is to register again.
     clients: &'a Clients,
+    /// What another SA may have shown of them.
+    sight: Sight,
     /// Grows from step to step; complete at [`Self::finish`].
     wanted: Wanted,
     /// What could not be put into tables as it was asked for.
@@ -69,6 +72,7 @@ impl<'a> Plan<'a> {
             lids,
             common,
             clients,
+            sight: Sight::of(found, common.options.allow_both_pkeys),
             wanted: Wanted::default(),
             findings: Vec::new(),
         };
@@ -113,7 +117,8 @@ impl<'a> Plan<'a> {
     /// `no_clients_rereg` outweighs all: an operator who sets it knows hosts that take the order badly.
     fn registers_again(&self, at: PortRef) -> bool {
         let port = self.found.port(at);
-        let is_asked = |port| self.clients.asks(port, self.common.sm_lid);
+        let is_seen = self.sight.sees(self.found, at);
+        let is_asked = |port| self.clients.asks(port, self.common.sm_lid, is_seen);
         !self.common.manager.no_clients_rereg && port.is_some_and(is_asked)
     }
 

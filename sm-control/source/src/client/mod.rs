@@ -218,6 +218,11 @@ impl Client {
         }
     }
 
+    /// From now on requests wait so long.
+    pub const fn be_patient(&mut self, patience: Patience) {
+        self.patience = patience;
+    }
+
     /// What lies between, for users that keep many requests under way.
     pub const fn way_mut(&mut self) -> &mut Way {
         &mut self.way

@@ -7,7 +7,7 @@
 //! what would make the kernel or OpenSM send requests here, then the workers, last what operators read.
 //!
 //! ```text
-//!  SIGTERM  another SM takes over, where there is one      250 ms at most
+//!  SIGTERM  another SM takes over, where there is one      250 ms at most; another 3 s where it reads what clients have set
 //!           flag, doubts, OpenSM withdrawn, gates shut     nothing new is taken
 //!           workers, slow lane, local service              400 ms at most, together
 //!           OpenSM hung up on                              takes its methods back
@@ -36,6 +36,7 @@ use crate::server::operators::counters;
 use crate::server::operators::status::Status;
 use crate::server::ports::ring;
 use crate::server::subnet_manager::Identity;
+use crate::server::succession::{LAST_ANSWER, LONGEST_READING};
 
 pub(super) use long_load::LongLoad;
 pub(super) use watchdog::Watchdog;
@@ -49,6 +50,11 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// How long another SM may take to answer that it takes over.
 const HANDOVER: Duration = Duration::from_millis(250);
+
+/// The same, and to read what clients have set, half a second for nothing where it does not.
+const SUCCESSION: Duration = HANDOVER
+    .saturating_add(LONGEST_READING)
+    .saturating_add(LAST_ANSWER);
 
 /// Sockets where processes of this node get rings.
 pub(super) type Rings = Arc<Mutex<Vec<ring::Service>>>;
@@ -112,7 +118,7 @@ impl Services {
         }
     }
 
-    /// Ends everything, in order, and within a second: what hangs in the kernel, or waits for
+    /// Ends everything, in order, and within a second, or some where another SM takes over: what hangs in the kernel, or waits for
     /// somebody who does not answer, is left behind.
     pub(super) fn stop(self) {
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
@@ -125,7 +131,7 @@ impl Services {
             // Nobody waits any more.
             let _ = done.send(());
         });
-        let ended = thread.map(|_| ended.recv_timeout(HANDOVER + LAST_TURNS + LAST_WORDS));
+        let ended = thread.map(|_| ended.recv_timeout(SUCCESSION + LAST_TURNS + LAST_WORDS));
         if !matches!(ended, Ok(Ok(()))) {
             warn!("a thread still waits for an answer or a disk; ending without it");
         }
@@ -135,7 +141,7 @@ impl Services {
     fn end(mut self) {
         // First, while everybody is answered: the next master begins before this one is gone.
         if let Some(identity) = &self.identity {
-            identity.leave(HANDOVER);
+            identity.leave(SUCCESSION);
         }
         // The kernel asks the SA from now on, while there may be one here.
         // Relaxed: each thread looks again within its turn, and nothing is handed over by the flag.

@@ -312,11 +312,13 @@ impl SlowLane {
         let Asked {
             port: at, request, ..
         } = asked;
+        // Judged now: it may have been passed on before there was a doubt.
+        let is_muted = self.muted.load(Ordering::SeqCst);
         if let Some(state_store) = &mut self.state_store
             && StateStore::serves(SaMad::from_bytes(&request.mad))
         {
             let port = self.ports.get_mut(at);
-            if port.is_some_and(|port| !port.resume(request)) {
+            if !is_muted && port.is_some_and(|port| !port.resume(request)) {
                 state_store.answer(at, request, now);
             }
             return;
@@ -336,8 +338,6 @@ impl SlowLane {
             opensm_proxy.ask(at, request, now);
             return;
         }
-        // Judged now: it may have been passed on before there was a doubt.
-        let is_muted = self.muted.load(Ordering::SeqCst);
         let published = self.reader.refresh_shared().filter(|_| !is_muted);
         let Some(published) = published else {
             return;

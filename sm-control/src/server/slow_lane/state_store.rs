@@ -46,6 +46,8 @@ pub(in crate::server) struct StateStore {
     members: Option<Arc<Memberships>>,
     /// The journal could not be written; said once until it can.
     unwritten: bool,
+    /// The number of another master's copy that is not on the disk yet.
+    inherited: Option<u64>,
 }
 
 /// A reply that waits for the disk.
@@ -77,6 +79,7 @@ impl StateStore {
             traps,
             members: None,
             unwritten: false,
+            inherited: None,
         }
     }
 
@@ -106,7 +109,13 @@ impl StateStore {
     /// Answers a request, later. Without the state of the fabric there is nothing to judge by:
     /// silence, as before the first load.
     pub(super) fn answer(&mut self, port: usize, request: &Slot, now: Duration) {
-        let asked = SaMad::from_bytes(&request.mad).mad.method;
+        let mad = SaMad::from_bytes(&request.mad);
+        let asked = mad.mad.method;
+        let succession = self.groups.succession();
+        // Another SM is about to go on with it, or does so already.
+        if !succession.admits(mad) {
+            return;
+        }
         let Some(state) = &self.state else {
             return;
         };
@@ -116,6 +125,7 @@ impl StateStore {
         let Some(reply) = responded.reply else {
             return;
         };
+        succession.note(mad);
         self.aliases_changed |= responded.changed;
         // A change that is repeated may be one that could not be written.
         let changes = responded.changed || matches!(asked, method::SET | method::DELETE);
@@ -135,6 +145,7 @@ impl StateStore {
         ports: &mut [Port],
         now: Duration,
     ) -> Vec<Result<(), PortError>> {
+        self.inherit(now);
         self.database.expire(moment(now));
         if let Some(state) = &self.state {
             // What waits is bounded where it waits.
@@ -157,6 +168,10 @@ impl StateStore {
         if is_written && self.state.is_some() {
             self.tell_groups();
         }
+        // Last: who waits for it finds members and aliases told.
+        if is_written && let Some(number) = self.inherited.take() {
+            self.groups.succession().has_taken(number);
+        }
         let mut sent = Vec::new();
         for held in core::mem::take(&mut self.held) {
             if (is_written || !held.changes)
@@ -171,6 +186,14 @@ impl StateStore {
             }
         }
         sent
+    }
+
+    /// Goes on with what clients had set at another master, where there is something new of it.
+    fn inherit(&mut self, now: Duration) {
+        if let Some((number, copy)) = self.groups.succession().offered() {
+            self.database.inherit(copy, moment(now));
+            (self.aliases_changed, self.inherited) = (true, Some(number));
+        }
     }
 
     /// Whoever builds snapshots looks there. Stored only where something differs: each new list is

@@ -3,6 +3,7 @@
 //! ```text
 //!  found ──┬─ another SM comes first ──────────> nothing is written, and this one stands by or hands over
 //!          ├─ the own port has no link ────────> nothing is written, and it waits for one
+//!          ├─ one has handed over meanwhile ──> nothing is written before its SA was read (`inherited`)
 //!          ├─ as the last sweep left it ───────> nothing is written
 //!          └─ planned ──> guid2lid, MASTER ────> written, in the order that what is held asks for
 //! ```
@@ -15,7 +16,7 @@ use sa_sm::model::{PortState, Subnet};
 use sa_sm::plan::Plan;
 use sa_sm::writing::{Transition, Wanted};
 use sa_wire::Guid;
-use sm_plan::Planning;
+use sm_plan::{Forwarded, Planning};
 
 use super::SweepError;
 use super::identity::Identity;
@@ -43,6 +44,10 @@ pub(super) struct Attempt<'a> {
     /// The other SMs that were found, and what is to be done because of them.
     pub(super) others: Others,
     pub(super) action: Action,
+    /// The place of one that has handed over while this SM looked who is there: first its SA is to be read.
+    pub(super) predecessor: Option<usize>,
+    /// Whom multicast tables led to before anything was written, where that is asked for.
+    pub(super) forwarded: Option<Forwarded>,
     /// What may be written.
     pub(super) guard: Guard,
     /// Why this may not.
@@ -60,6 +65,10 @@ impl Plan for Attempt<'_> {
         self.action = self.identity.found(senders, self.is_cut, &mut self.others);
         // No plan: so nothing is written, whatever was found.
         if self.action != Action::Manage || self.is_cut {
+            return None;
+        }
+        self.predecessor = self.identity.late_predecessor(&self.others);
+        if self.predecessor.is_some() {
             return None;
         }
         self.is_skipped = self.may_skip && found.is_as_left();
@@ -92,6 +101,9 @@ impl Plan for Attempt<'_> {
     }
 
     fn transition(&mut self, held: &Subnet) -> Transition {
+        if let Some(forwarded) = &mut self.forwarded {
+            *forwarded = sm_plan::forwarded(held);
+        }
         self.planning.transition(held)
     }
 }

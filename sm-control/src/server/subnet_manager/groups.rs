@@ -92,6 +92,7 @@ impl Manager {
         let Some(members) = self.groups.members() else {
             return false;
         };
+        self.asks_joined(&members);
         let begun = Instant::now();
         let wanted = Multicast::new(&self.swept.subnet, parts, &members);
         let sets = match self.write_groups(parts, &wanted) {

@@ -12,6 +12,9 @@
 //! over, because the one that sweeps may be busy: sweeps are stopped first, and this SM is not active from the moment on at which it tells another: a standby of higher priority would be handed the
 //! subnet back. Where nobody takes it this SM is the master until it is gone.
 //!
+//! From the moment before it is told until the heir has read it, what clients have set is final (`server/succession.rs`): who would change it
+//! gets no answer, asks again, and is the heir's client by then. Reads go on. An heir that reads nothing is waited for half a second.
+//!
 //! One that was told and did not take it is told again, ever later: it may not have found this SM yet, as when two subnets were joined a moment
 //! ago. From the second time on it is a finding.
 
@@ -35,6 +38,7 @@ use super::error::{SweepError, sm};
 use super::identity::{Heir, Identity};
 use super::others::Others;
 use super::standby::Standby;
+use crate::server::succession::LAST_ANSWER;
 
 /// An SM that was told to take over and did not.
 #[derive(Debug)]
@@ -113,11 +117,13 @@ impl Manager {
         let keys = self.keys(options);
         let keys = keys.candidates(info.guid, None, &keys.common());
         let question = request(&self.identity.now(), route.clone(), keys);
+        self.identity.bequeaths();
         // Before it is told: it looks at once what this one is, and must find no second master.
         self.identity.step(Event::TakenOver);
         match self.ask(question, options) {
             Ok(Outcome::Answered(_)) => {
                 info!("handed over to {}", sm(&info.guid));
+                self.wait_for_heir();
                 self.unfit = None;
                 let other = (info, route, port);
                 self.yields(Standby::before(other, SmState::Standby, options))
@@ -137,6 +143,18 @@ impl Manager {
                 error
             }
         }
+    }
+}
+
+impl Manager {
+    /// Until the heir has read what clients have set, or does not. The loader has nothing else to do for this SM meanwhile.
+    fn wait_for_heir(&self) {
+        let (succession, since) = (&self.identity.succession, Instant::now());
+        while !succession.is_over(since) && !self.identity.leaving.is_begun() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        std::thread::sleep(LAST_ANSWER);
+        self.identity.is_read();
     }
 }
 
@@ -198,6 +216,7 @@ pub(super) fn leave(
     let own = identity.now();
     let heirs = identity.heirs();
     if own.info.state == SmState::Master && !heirs.is_empty() {
+        identity.bequeaths();
         // Before anybody is told: a standby of lower priority would hand the subnet back to a master that it still sees.
         identity.step(Event::Left);
         let mut taken = None;
@@ -208,7 +227,14 @@ pub(super) fn leave(
             }
         }
         match taken {
-            Some(heir) => info!("handed over to {}", sm(&heir.guid)),
+            Some(heir) => {
+                info!("handed over to {}", sm(&heir.guid));
+                let (succession, since) = (&identity.succession, Instant::now());
+                serve(port, &|| succession.is_over(since), answer)?;
+                let read = Instant::now();
+                serve(port, &|| read.elapsed() >= LAST_ANSWER, answer)?;
+                identity.is_read();
+            }
             // Clients are answered until the end.
             None => identity.stays(),
         }

@@ -35,7 +35,7 @@
 //! say of their ports. Everything is found anew at a start, an order, changed files, and after a sweep that failed. What nodes were written is read back, a part after each sweep (`audit`).
 //!
 //! Others that manage subnets, or may: who of them is the master is decided by `sa_sm::mastership`; `identity` has the state, `others` whom
-//! a sweep has found, `standby` polls, `handover` hands over.
+//! a sweep has found, `standby` polls, `inherited` reads what clients have set there, `handover` hands over.
 
 mod attempt;
 mod audit;
@@ -44,6 +44,7 @@ mod error;
 mod groups;
 mod handover;
 mod identity;
+mod inherited;
 mod keys;
 mod lids;
 pub(in crate::server) mod maintenance;
@@ -81,6 +82,7 @@ pub(in crate::server) use self::error::SweepError;
 use self::groups::Groups;
 use self::handover::Unfit;
 pub(in crate::server) use self::identity::Identity;
+use self::inherited::Inheritance;
 use self::keys::KeyRing;
 use self::maintenance::{AskedEngine, Drains, LastSeen, Promise};
 use self::responder::Responder;
@@ -119,6 +121,8 @@ pub(in crate::server) struct Manager {
     responder: Option<Responder>,
     /// The master that this SM stands by for, or another one that is to hand over; none where it manages, or does not know yet.
     standby: Option<Standby>,
+    /// What clients have set there.
+    inheritance: Inheritance,
     /// One that was told to take over and did not.
     unfit: Option<Unfit>,
     /// The first look at the options was taken.
@@ -182,10 +186,11 @@ impl Manager {
             directory: directory.cloned(),
             key_ring: KeyRing::default(),
             said: Said::default(),
-            identity: Arc::new(Identity::new(muted)),
+            identity: Arc::new(Identity::new(muted, Arc::clone(groups.succession()))),
             sweeps: Arc::clone(traps.sweeps()),
             responder: None,
             standby: None,
+            inheritance: Inheritance::default(),
             unfit: None,
             has_begun: false,
             has_stood_by: false,
@@ -267,7 +272,7 @@ impl Manager {
         self.pause = pause.unwrap_or_default();
         self.sweeps.begin();
         let mut swept = self.swept(inputs, options, when, before, stamp);
-        // Nothing was written yet, and this SM is still the master.
+        // Nothing was written yet, and this SM is still the master, or is to be it.
         if matches!(swept, Err(SweepError::NotTaken)) {
             swept = self.swept(inputs, options, when, before, stamp);
         }

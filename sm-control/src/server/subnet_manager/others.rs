@@ -45,9 +45,23 @@ impl Others {
         Some((&self.infos.get(place)?.info, route, *port))
     }
 
+    /// The place of the one with that GUID.
+    pub(super) fn place(&self, guid: Guid) -> Option<usize> {
+        let mut infos = self.infos.iter();
+        infos.position(|other| other.info.guid == Some(guid))
+    }
+
+    /// One that this SM comes before stands by.
+    pub(super) fn has_lesser_standby(&self, own: &SmInfo) -> bool {
+        let mut infos = self.infos.iter().map(|other| &other.info);
+        infos.any(|info| {
+            info.state == SmState::Standby && own.trusts(info) && own.is_greater_than(info)
+        })
+    }
+
     /// Whether one has that GUID.
     pub(super) fn has(&self, guid: Guid) -> bool {
-        self.infos.iter().any(|other| other.info.guid == Some(guid))
+        self.place(guid).is_some()
     }
 
     /// That one was asked to take over, and did not.

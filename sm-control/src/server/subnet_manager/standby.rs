@@ -46,9 +46,11 @@ pub(super) struct Standby {
     pub(super) guid: Option<Guid>,
     route: Route,
     /// Number of its port; 0 of a switch.
-    port: u8,
+    pub(super) port: u8,
     /// What this SM is while it polls: a standby, or a master that waits for another to hand over.
-    state: SmState,
+    pub(super) state: SmState,
+    /// When the last question was asked to which it gave a good answer.
+    pub(super) answered: Instant,
     /// Polls in a row without a good answer.
     failed: u32,
     next: Instant,
@@ -66,6 +68,7 @@ impl Standby {
             route: route.clone(),
             port,
             state,
+            answered: Instant::now(),
             failed: 0,
             next: Instant::now() + interval(&options.mastership),
         }
@@ -85,7 +88,7 @@ impl Standby {
     }
 
     /// With one of the M_Keys that its port may have: the next poll tries another, so that none takes longer than one try.
-    fn question(&self, attribute: u16, modifier: u32, keys: &Keys) -> Request {
+    pub(super) fn question(&self, attribute: u16, modifier: u32, keys: &Keys) -> Request {
         let candidates = keys.candidates(self.guid, None, &keys.common());
         let turn = usize::try_from(self.failed).unwrap_or(0) % candidates.len().max(1);
         Request {
@@ -102,7 +105,7 @@ impl Standby {
 
     /// An answer to a poll that began at `asked`.
     fn heard(&mut self, asked: Instant, mastership: &MastershipOptions) {
-        self.failed = 0;
+        (self.failed, self.answered) = (0, asked);
         self.next = asked + interval(mastership);
     }
 
@@ -125,7 +128,7 @@ impl Standby {
 }
 
 /// Between two polls. 0 would be without a pause.
-fn interval(mastership: &MastershipOptions) -> Duration {
+pub(super) fn interval(mastership: &MastershipOptions) -> Duration {
     Duration::from_millis(u64::from(mastership.polling_timeout.max(1)))
 }
 
@@ -140,6 +143,8 @@ impl Manager {
         let stays = standby.stays();
         info!("{} comes first", sm(&standby.guid));
         (self.standby, self.has_stood_by, self.planner) = (Some(standby), true, None);
+        // Whatever was taken over before: this is another's subnet.
+        self.inheritance = self.inheritance.anew();
         // What devices hold by the time that this SM has them again is another's work.
         (self.swept, self.found, self.is_quiet) = (Swept::default(), None, false);
         stays
@@ -156,12 +161,16 @@ impl Manager {
             self.standby = None;
             return Err(SweepError::NotActive);
         }
-        let waits = |it: &Standby| it.state == state && !is_called;
-        let Some(mut standby) = self.standby.take().filter(waits) else {
+        let Some(mut standby) = self.standby.take() else {
             return Ok(());
         };
+        if standby.state != state || is_called {
+            self.inheritance.left = Some(standby);
+            return Ok(());
+        }
         if (hurries || standby.due_in().is_zero()) && !self.look(&mut standby, options)? {
             info!("{} is not waited for any more", sm(&standby.guid));
+            self.inheritance.left = Some(standby);
             return Ok(());
         }
         let stays = standby.stays();
@@ -205,6 +214,9 @@ impl Manager {
         };
         if action == Action::Remind {
             self.remind(options);
+        }
+        if let Some(told) = told.filter(|_| action != Action::Discover) {
+            self.follows_clients((standby, &told), options);
         }
         Ok(action != Action::Discover)
     }

@@ -71,16 +71,19 @@ impl Manager {
 
     /// What options change at once, and whether this SM is to look at the subnet at all. Errors: it waits for another one.
     fn may_look(&mut self, inputs: &Inputs, options: &ManagerOptions) -> Result<(), SweepError> {
-        let sm_key = pipeline::options(inputs)?.sm_key;
+        let its = pipeline::options(inputs)?;
+        self.inheritance.sa_key = its.sa_key;
         // Before anything else: priority and key count for who asks now.
-        let is_other = self.identity.follow(sm_key, options);
+        let is_other = self.identity.follow(its.sm_key, options);
         self.traps.follow(options.sweeps.on_trap);
         if options.mastership.inactive && !self.has_begun {
             self.listen()?;
             self.identity.rests();
         }
         self.has_begun = true;
-        self.stand_by(options, is_other)
+        self.stand_by(options, is_other)?;
+        self.inherits(options);
+        Ok(())
     }
 
     /// The sweep itself. None where nothing is new, so that nothing was planned. Errors: [`SweepError`].
@@ -121,6 +124,8 @@ impl Manager {
             is_cut: false,
             others: Others::default(),
             action: Action::Nothing,
+            predecessor: None,
+            forwarded: self.inheritance.looks_for_joins(),
             guard,
             not_admitted: None,
         };
@@ -132,6 +137,8 @@ impl Manager {
             is_cut,
             others,
             action,
+            predecessor,
+            forwarded,
             not_admitted,
             ..
         } = attempt;
@@ -140,6 +147,7 @@ impl Manager {
         self.key_ring = key_ring;
         if swept.is_ok() && planned.as_ref().is_some_and(Result::is_ok) {
             planner.swept(&self.swept.subnet);
+            self.inheritance.is_over(forwarded);
         }
         // What was planned and not admitted leaves nothing behind.
         self.planner = Some(match &not_admitted {
@@ -150,6 +158,11 @@ impl Manager {
         if let Some(why) = not_admitted {
             self.is_refused = true;
             return Err(why);
+        }
+        if let Some(other) = predecessor.and_then(|place| others.get(place)) {
+            let left = Standby::before(other, SmState::Standby, options);
+            self.inheritance.is_handed_by(left);
+            return Err(SweepError::NotTaken);
         }
         self.tell_observers(action, is_skipped);
         // One that is gone does not stand in the way any more.
@@ -205,6 +218,10 @@ impl Manager {
                 let own = self.identity.now().info;
                 let is_unknown = state == SmState::Standby && own.is_greater_than(other.0);
                 let stays = self.yields(standby.not_later(again_in));
+                if let Some(standby) = self.standby.take() {
+                    self.follows_clients((&standby, other.0), options);
+                    self.standby = Some(standby);
+                }
                 // It may have asked while this SM was not waiting yet, and would not ask again before its next sweep.
                 if is_unknown {
                     self.remind(options);
@@ -266,7 +283,10 @@ impl Manager {
         manager: &ManagerOptions,
     ) -> Result<Planner, SweepError> {
         let remembered = match self.planner.take() {
-            Some(planner) => return Ok(planner.with_inputs(inputs.clone(), manager.clone())),
+            Some(planner) => {
+                let planner = planner.with_inputs(inputs.clone(), manager.clone());
+                return Ok(planner.with_inherited_clients(self.inheritance.from));
+            }
             None => {
                 let options = pipeline::options(inputs)?;
                 // Numbers from 1 on: what was remembered counts no more than what ports have. And who has stood by takes LIDs
@@ -279,7 +299,8 @@ impl Manager {
             }
         };
         let planner = Planner::new(inputs.clone(), manager.clone(), remembered);
-        Ok(planner.with_restored_clients(self.groups.are_restored()))
+        let planner = planner.with_restored_clients(self.groups.are_restored());
+        Ok(planner.with_inherited_clients(self.inheritance.from))
     }
 }
 

@@ -74,6 +74,12 @@ impl Traps {
         self.told.clone()
     }
 
+    /// The subnet is to be looked at once more, now.
+    pub(super) fn look(&self) {
+        // Full: the loader has not looked yet.
+        let _ = self.tell.try_send(Change::Commanded);
+    }
+
     /// What subscribers are to be told: those that wait, `most` at a time.
     pub(in crate::server) fn notices(&self) -> core::iter::Take<TryIter<'_, Notice>> {
         let (_, waiting) = &self.notices;

@@ -35,6 +35,8 @@ use crate::config::{Config, PortSection, Source};
 /// The first `[[port]]` that leads to the fabric: its queue pair 0.
 pub(super) struct Way {
     transport: SaTransport,
+    /// Its place among all of them.
+    number: usize,
     /// What comes to the SA's client of ibsim, until somebody listens there.
     relayed: Option<OverRelay>,
 }
@@ -83,10 +85,24 @@ pub(in crate::server) fn with_its_port(mut config: Config) -> Config {
 impl Way {
     /// None where this process is not the Subnet Manager.
     pub(super) fn of(config: &Config, relayed: Option<OverRelay>) -> Option<Self> {
-        let mut ports = config.ports.iter();
-        let first = ports.find_map(PortSection::way_to_fabric);
-        let transport = first.filter(|_| config.fabric.source == Source::Sweep)?;
-        Some(Self { transport, relayed })
+        let mut ports = config.ports.iter().enumerate();
+        let first = ports.find_map(|(number, port)| Some((number, port.way_to_fabric()?)));
+        let (number, transport) = first.filter(|_| config.fabric.source == Source::Sweep)?;
+        Some(Self {
+            transport,
+            number,
+            relayed,
+        })
+    }
+
+    /// Through what other SAs are asked.
+    pub(super) const fn transport(&self) -> &SaTransport {
+        &self.transport
+    }
+
+    /// The number of its port, as the slow lane counts them.
+    pub(super) const fn number(&self) -> usize {
+        self.number
     }
 
     /// Where SMPs of others come in; none where nobody hands them on. Errors: [`WayError`], also where another SM is

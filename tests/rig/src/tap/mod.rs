@@ -29,6 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use self::packet::Packet;
 use self::passing::Passing;
 
 /// From a request to its repetition. The kernel's is of that size with OpenSM's options.
@@ -54,6 +55,10 @@ pub struct Writes {
     pub count: u64,
     /// Of these, those of PortInfo.
     pub ports: u64,
+    /// Of these, those that ask a port to register again.
+    pub registrations: u64,
+    /// Sets of multicast forwarding tables.
+    pub multicast: u64,
     /// When the last of them was answered.
     pub last: Option<Instant>,
 }
@@ -67,6 +72,8 @@ struct Shared {
     repeated: AtomicU64,
     /// Every such request is lost once; 0: none.
     lose: AtomicU64,
+    /// All ports say that they can register again, which those of the simulator do not.
+    are_able: AtomicBool,
     /// Requests so far.
     requests: AtomicU64,
 }
@@ -104,6 +111,11 @@ impl Tap {
         self.shared.repeated.load(Ordering::Relaxed)
     }
 
+    /// From now on all ports say that they can be asked to register again. The simulator's cannot, and take no notice when they are.
+    pub fn ports_can_register_again(&self) {
+        self.shared.are_able.store(true, Ordering::Relaxed);
+    }
+
     /// From now on each such request is lost once on its way, as on a bad cable; 0: none.
     pub fn lose_every(&self, nth: u64) {
         self.shared.lose.store(nth, Ordering::Relaxed);
@@ -124,10 +136,12 @@ impl Shared {
         self.over.load(Ordering::Relaxed)
     }
 
-    fn wrote(&self, is_port: bool) {
+    fn wrote(&self, set: &Packet) {
         let mut writes = lock(&self.writes);
         writes.count += 1;
-        writes.ports += u64::from(is_port);
+        writes.ports += u64::from(set.is_port_info());
+        writes.registrations += u64::from(set.registers_again());
+        writes.multicast += u64::from(set.is_multicast_table());
         writes.last = Some(Instant::now());
     }
 

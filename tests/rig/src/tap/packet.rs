@@ -7,6 +7,8 @@
 pub(super) const LENGTH: usize = 288;
 const STATUS: usize = 16;
 const MAD: usize = 32;
+/// Of an SMP, in the MAD.
+const DATA: usize = 64;
 
 /// Classes of SMPs: by LID, by directed route.
 const SMP: [u8; 2] = [0x01, 0x81];
@@ -53,6 +55,24 @@ impl Packet {
     /// Attribute 0x15.
     pub(super) fn is_port_info(&self) -> bool {
         [self.mad(16), self.mad(17)] == [0, 0x15]
+    }
+
+    /// Attribute 0x1b.
+    pub(super) fn is_multicast_table(&self) -> bool {
+        [self.mad(16), self.mad(17)] == [0, 0x1b]
+    }
+
+    /// A Set of PortInfo with ClientReregister.
+    pub(super) fn registers_again(&self) -> bool {
+        self.is_set() && self.is_port_info() && self.mad(DATA + 51) & 0x80 != 0
+    }
+
+    /// The same, of a port that says IsClientReregistrationSupported.
+    pub(super) fn of_able_port(mut self) -> Self {
+        if let Some(mask) = self.0.get_mut(MAD + DATA + 20) {
+            *mask |= 0x02;
+        }
+        self
     }
 
     /// Whether it was delivered to nobody.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::UnixDatagram;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -149,10 +150,16 @@ impl Both {
                     continue;
                 };
                 if asked.packet.is_set() && !packet.is_returned() {
-                    self.shared.wrote(asked.packet.is_port_info());
+                    self.shared.wrote(&asked.packet);
                 }
             }
-            let _ = to_client.send(packet);
+            let changes = self.shared.are_able.load(Ordering::Relaxed)
+                && packet.is_answer()
+                && packet.is_port_info();
+            let _ = to_client.send(match changes {
+                true => packet.of_able_port(),
+                false => packet,
+            });
         }
     }
 
@@ -175,7 +182,7 @@ impl Both {
             });
             for packet in again {
                 let count = &self.shared.repeated;
-                count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                count.fetch_add(1, Ordering::Relaxed);
                 let _ = self.far.send(&packet.0);
             }
         }

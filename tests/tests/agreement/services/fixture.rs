@@ -79,6 +79,11 @@ impl Fixture {
         self.directory.path().join("journal")
     }
 
+    /// Of its file.
+    pub(crate) fn journal_lines(&self) -> Result<usize> {
+        Ok(std::fs::read_to_string(self.journal())?.lines().count())
+    }
+
     /// Ends and starts again; the steady clock begins anew.
     pub(crate) fn restart(&mut self) -> Result<()> {
         self.database.commit()?;

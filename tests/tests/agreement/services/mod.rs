@@ -2,6 +2,7 @@
 //! requests that make no sense.
 
 mod fixture;
+mod inherited;
 mod reports;
 
 use anyhow::Result;

@@ -75,6 +75,38 @@ impl Groups {
         saved::restore(journal)
     }
 
+    /// Puts what another SA has told of members into an empty journal. Errors: what is wrong with it.
+    pub(super) fn inherit(
+        journal: &mut Journal,
+        told: &[McMemberRecord],
+        owner: impl Fn(u64) -> Option<u64>,
+    ) -> Result<(), &'static str> {
+        saved::inherit(journal, told, owner)
+    }
+
+    /// Takes groups that `partitions.conf` has out of what another SA has told.
+    pub(super) fn leave_well_known(&self, told: &mut Journal) {
+        saved::leave_well_known(told, self);
+    }
+
+    /// Groups and members are those of the journal now. Groups of `partitions.conf` stay as that has them.
+    pub(super) fn become_those_of(&mut self, journal: &Journal) {
+        let before = core::mem::replace(self, Self::restore(journal));
+        for (mgid, old) in before.well_known() {
+            let new = || Group::new(old.record, true);
+            let group = self.all.entry(*mgid).or_insert_with(new);
+            (group.record, group.is_well_known) = (old.record, true);
+        }
+        self.told = before.told;
+        self.told.note_all();
+    }
+
+    /// Those of `partitions.conf`, as far as it was read.
+    fn well_known(&self) -> impl Iterator<Item = (&Mgid, &Group)> {
+        let is_read = |group: &Group| group.is_well_known && group.record.mlid.get() != 0;
+        self.all.iter().filter(move |(_, group)| is_read(group))
+    }
+
     /// True for a request for the path to a group of a partition that the requester is not in. Only
     /// the strict rule asks: OpenSM tells everybody.
     pub(super) fn hides(&self, asked: &Asked<'_>) -> bool {

@@ -44,6 +44,28 @@ impl Entry {
         }
     }
 
+    /// What is left of the lease, begun seconds among it. Units: seconds.
+    pub(super) fn lease_left(&self, now: Now) -> u32 {
+        let left = self.end.map(|end| end.saturating_sub(now.steady));
+        left.map_or(INFINITE_LEASE, |left| {
+            let begun = u64::from(left.subsec_nanos() > 0);
+            u32::try_from(left.as_secs() + begun).unwrap_or(INFINITE_LEASE)
+        })
+    }
+
+    /// True for the same service with the same end, as two looks at one lease a moment apart have it.
+    pub(super) fn is_still(&self, before: &Self) -> bool {
+        let lease = before.record.lease;
+        let record = ServiceRecord {
+            lease,
+            ..self.record
+        };
+        let apart = self.end_unix.abs_diff(before.end_unix);
+        record == before.record
+            && self.end.is_some() == before.end.is_some()
+            && (self.end.is_none() || apart <= SAME_END)
+    }
+
     /// Shape: the number and the end, 8 bytes each, big-endian, then the record.
     pub(super) fn written(&self, number: u64) -> Vec<u8> {
         let numbers = [number, self.end_unix].map(u64::to_be_bytes);
@@ -67,3 +89,6 @@ impl Entry {
         Some((u64::from_be_bytes(*number), entry))
     }
 }
+
+/// Seconds are cut off twice between an end and what is told of it, and a copy takes a while.
+const SAME_END: u64 = 3;

@@ -7,10 +7,10 @@
 
 use sa_compiler::state::FabricState;
 use sa_fabric::PortRef;
-use sa_wire::records::InformInfo;
+use sa_wire::records::{InformInfo, InformInfoRecord};
 use sa_wire::umad::UmadHeader;
 use sa_wire::{Gid, Guid};
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use crate::records::View;
 
@@ -23,6 +23,8 @@ pub(super) struct Subscription {
     pub(super) port: usize,
     /// Where it came from.
     pub(super) to: UmadHeader,
+    /// Another SA has told of it, which tells the port and its QPN alone: the rest of the address is what such a port has most likely.
+    pub(super) is_inherited: bool,
     pub(super) info: InformInfo,
 }
 
@@ -32,8 +34,46 @@ pub(super) struct Subscription {
 pub(super) type Address = (u16, u8, u32, u16, u8, Option<([u8; 16], u8, u8, u32)>);
 
 impl Subscription {
+    /// As another SA tells it. None where no port is named.
+    pub(super) fn inherited(told: &InformInfoRecord, port: usize) -> Option<Self> {
+        Guid::new(Gid(told.subscriber_gid).interface_id()).ok()?;
+        let mut to = UmadHeader::new_zeroed();
+        to.qpn = told.info.qpn().into();
+        Some(Self {
+            gid: Gid(told.subscriber_gid),
+            port,
+            to,
+            is_inherited: true,
+            info: told.info,
+        })
+    }
+
+    /// The LID and SL of now, for one whose address nobody has told. Gives whether they are other than before.
+    pub(super) fn follow(&mut self, parts: &FabricState) -> bool {
+        let end = Guid::new(self.gid.interface_id()).ok();
+        let end = end.and_then(|guid| parts.subnet.by_guid(guid));
+        let end = end.and_then(|index| parts.subnet.end_ports().get(index));
+        let Some(end) = end.filter(|_| self.is_inherited) else {
+            return false;
+        };
+        let told = parts.devices.as_deref();
+        let told = told.and_then(|told| told.port_info(end.lid, end.at.port));
+        let sl = told.map_or(self.to.sl, |info| info.neighbor_mtu_and_sm_sl & 0x0f);
+        let before = (self.to.lid.get(), self.to.sl);
+        (self.to.lid, self.to.sl) = (end.lid.get().into(), sl);
+        before != (end.lid.get(), sl)
+    }
+
+    /// What tells subscribers apart as far as another SA tells it.
+    pub(super) fn place(&self) -> Address {
+        (self.to.lid.get(), 0, self.to.qpn.get(), 0, 0, None)
+    }
+
     /// What tells this subscriber apart.
     pub(super) fn address(&self) -> Address {
+        if self.is_inherited {
+            return self.place();
+        }
         let to = &self.to;
         let route = (to.gid, to.hop_limit, to.traffic_class, to.flow_label.get());
         (
@@ -77,9 +117,10 @@ impl Subscription {
         View::new(parts, self.to.lid.get())
     }
 
-    /// Shape: GID 16 bytes, port 8, address in the kernel's layout (`ib_user_mad_hdr`), InformInfo.
+    /// Shape: GID 16 bytes, port 8 (its highest bit: inherited), address in the kernel's layout (`ib_user_mad_hdr`), InformInfo.
     pub(super) fn written(&self) -> Vec<u8> {
         let port = u64::try_from(self.port).unwrap_or(u64::MAX);
+        let port = port & !INHERITED | u64::from(self.is_inherited) << 63;
         let (port, to) = (port.to_be_bytes(), self.to.as_bytes());
         [&self.gid.0[..], &port, to, self.info.as_bytes()].concat()
     }
@@ -91,9 +132,13 @@ impl Subscription {
         let (to, rest) = UmadHeader::read_from_prefix(rest).ok()?;
         Some(Self {
             gid: Gid(*gid),
-            port: usize::try_from(u64::from_be_bytes(*port)).ok()?,
+            port: usize::try_from(u64::from_be_bytes(*port) & !INHERITED).ok()?,
             to,
+            is_inherited: u64::from_be_bytes(*port) & INHERITED != 0,
             info: InformInfo::read_from_bytes(rest).ok()?,
         })
     }
 }
+
+/// Of the port's number in the journal.
+const INHERITED: u64 = 1 << 63;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fabric_simulator::{Simulator, Timing};
 use sa_compiler::pipeline::Stamp;
 use sa_fabric::PortRef;
-use sa_sm::model::{Finding, Place, Subnet};
+use sa_sm::model::{Block, Finding, Place, Subnet};
 use sa_sm::sweep::Swept;
 use sa_sm::writing::Wanted;
 use sa_wire::Guid;
@@ -35,6 +35,10 @@ fn found() -> Subnet {
         let mask = info.capability_mask.get() | PortInfoRecord::CLIENT_REREGISTRATION;
         info.capability_mask = mask.into();
     }
+    let ends: Vec<PortRef> = subnet.end_ports().map(|(at, _)| at).collect();
+    for at in ends {
+        hold(&mut subnet, at, Some(&[0xff, 0xff]));
+    }
     subnet
 }
 
@@ -44,6 +48,22 @@ fn able(subnet: &Subnet) -> Vec<PortRef> {
     ends.filter(|(_, port)| is_able(port.guid))
         .map(|(at, _)| at)
         .collect()
+}
+
+/// A port holds these P_Keys; none: it has not told.
+fn hold(subnet: &mut Subnet, at: PortRef, keys: Option<&[u8]>) {
+    let block = Block {
+        attribute: attribute::PKEY_TABLE,
+        end_port: at.port,
+        modifier: 0,
+    };
+    let tables = &mut subnet.node_mut(at.node).unwrap().tables;
+    tables.forget(block);
+    if let Some(keys) = keys {
+        let mut data = [0; 64];
+        data[..keys.len()].copy_from_slice(keys);
+        tables.set(block, data);
+    }
 }
 
 /// Port GUIDs that a plan asks.
@@ -106,6 +126,19 @@ fn who_registers_again() {
     let mut restored = case().planner(folder.path()).with_restored_clients(true);
     assert_eq!(asked(&mut restored, &subnet), nobody);
     assert_eq!(asked(&mut restored, &before), one);
+    // All that they had set at that other SM came along; with a third SM they had set more.
+    let heir = |lid| {
+        let from = Some(sa_wire::Lid::new(lid).unwrap());
+        case().planner(folder.path()).with_inherited_clients(from)
+    };
+    assert_eq!(asked(&mut heir(7), &before), nobody);
+    assert_eq!(asked(&mut heir(8), &before), one);
+    // In a partition that this SM's port is not in, or in nobody knows which: its groups were hidden.
+    for keys in [Some(&[0x7f, 0xff, 0x80, 0x09][..]), None] {
+        let mut hidden = before.clone();
+        hold(&mut hidden, at, keys);
+        assert_eq!(asked(&mut heir(7), &hidden), one);
+    }
     let manager = sa_fabric::options::ManagerOptions {
         no_clients_rereg: true,
         ..Default::default()

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use sa_sm::mastership::{Action, Command, Event, Verdict, command, senders};
-use sa_sm::sm_info::SmInfo;
+use sa_sm::sm_info::{SmInfo, SmState};
 use sa_wire::smp::{Smp, attribute};
 use tracing::{info, warn};
 
@@ -40,6 +40,9 @@ impl Identity {
                 info!("{command} from {}", sm(&sender.guid));
                 if command == Command::HandOver {
                     inner.has_yielded = sender.guid;
+                    // It is not polled: this SM has only just found it.
+                    let is_late = inner.own.info.state == SmState::Discovering;
+                    inner.has_yielded_late = sender.guid.filter(|_| is_late);
                 }
                 if self.take(inner, Event::Commanded(command)) == Action::Discover {
                     self.call();
@@ -76,7 +79,7 @@ impl Inner {
         match command::judge(&self.own.info, modifier, &sender, from) {
             Verdict::Follow(command) => {
                 info!("{command} from {}", sm(&sender.guid));
-                self.has_yielded = sender.guid;
+                (self.has_yielded, self.has_yielded_late) = (sender.guid, sender.guid);
             }
             Verdict::Later(_) | Verdict::Refuse(_) => {
                 self.refuse(modifier, &sender);

@@ -40,6 +40,7 @@ use tracing::info;
 pub(super) use self::noted::Noted;
 use super::handover::Leaving;
 use super::others::Others;
+use crate::server::succession::Succession;
 
 /// SMInfo of this SM, and what decides who sees its key and whose commands count.
 #[derive(Debug)]
@@ -52,6 +53,8 @@ pub(in crate::server) struct Identity {
     is_called: AtomicBool,
     /// Clients get no answer: another SM has the subnet.
     muted: Arc<AtomicBool>,
+    /// What clients have set, while another SM is to go on with it.
+    pub(super) succession: Arc<Succession>,
     /// The end of this SM.
     pub(super) leaving: Leaving,
 }
@@ -63,6 +66,8 @@ struct Inner {
     senders: Arc<Senders>,
     /// Has handed over, and may still be a master in what was found before.
     has_yielded: Option<Guid>,
+    /// Has done so while this SM looked who is there.
+    has_yielded_late: Option<Guid>,
     /// A HANDOVER that came before anybody was known: who says so, and the request with the LID from which it came.
     unjudged: Option<(SmInfo, u16, Smp)>,
     /// Requests with the M_Key from senders that were not known yet, with the LIDs from which they came.
@@ -86,9 +91,12 @@ pub(super) struct Heir {
     pub(super) route: Route,
 }
 
+/// From the answer of an SM that is no master any more to its HANDOVER, which it sends right after.
+const HANDOVER_COMES: Duration = Duration::from_millis(100);
+
 impl Identity {
     /// Discovering, with nothing known yet. `muted` is set while another SM has the subnet.
-    pub(super) fn new(muted: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(muted: Arc<AtomicBool>, succession: Arc<Succession>) -> Self {
         let info = SmInfo {
             guid: None,
             sm_key: 0,
@@ -106,6 +114,7 @@ impl Identity {
                 own,
                 senders: Arc::default(),
                 has_yielded: None,
+                has_yielded_late: None,
                 unjudged: None,
                 unplaced: VecDeque::new(),
                 proven: Vec::new(),
@@ -117,6 +126,7 @@ impl Identity {
             call: bounded(1),
             is_called: AtomicBool::new(false),
             muted,
+            succession,
             leaving: Leaving::default(),
         }
     }
@@ -189,6 +199,7 @@ impl Identity {
             self.enter(inner, SmState::Master);
             // What is in service is as it was.
             self.muted.store(false, Ordering::SeqCst);
+            self.succession.thaw();
         }
     }
 
@@ -199,11 +210,49 @@ impl Identity {
         self.muted.store(true, Ordering::SeqCst);
     }
 
+    /// This SM is about to tell another to take over: clients change nothing any more, and are answered until [`Self::is_read`].
+    pub(super) fn bequeaths(&self) {
+        self.succession.freeze();
+    }
+
+    /// The heir has read what clients have set, or does not: nobody is answered any more, unless this SM is the master again.
+    pub(super) fn is_read(&self) {
+        let inner = self.inner();
+        if matches!(inner.own.info.state, SmState::Standby | SmState::NotActive) {
+            self.muted.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// Who has handed over while this SM was still looking who is there: its place. Told once. Where one stands by and nobody is the master it
+    /// may be about to do so, and is waited for.
+    pub(super) fn late_predecessor(&self, others: &Others) -> Option<usize> {
+        let begun = Instant::now();
+        let own = self.now().info;
+        let may_come = own.state == SmState::Discovering && others.has_lesser_standby(&own);
+        loop {
+            if let Some(guid) = self.inner().has_yielded_late.take() {
+                return others.place(guid);
+            }
+            if !may_come || begun.elapsed() >= HANDOVER_COMES || self.leaving.is_begun() {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Who has handed over to this SM, before the next sweep.
+    pub(super) fn predecessor(&self) -> Option<Guid> {
+        self.inner().has_yielded
+    }
+
     /// The snapshot in service is of the subnet that this SM manages.
     pub(super) fn serves(&self) {
         let inner = self.inner();
         let has_subnet = matches!(inner.own.info.state, SmState::Master | SmState::Discovering);
         self.muted.store(!has_subnet, Ordering::SeqCst);
+        if has_subnet {
+            self.succession.thaw();
+        }
     }
 
     /// A sweep has found these SMs there. Gives what to do; the place of an action is one of `others`.
@@ -255,7 +304,8 @@ impl Identity {
 
     fn enter(&self, inner: &mut Inner, state: SmState) {
         let before = core::mem::replace(&mut inner.own.info.state, state);
-        if matches!(state, SmState::Standby | SmState::NotActive) {
+        let hands_over = before == SmState::Master && self.succession.is_frozen();
+        if matches!(state, SmState::Standby | SmState::NotActive) && !hands_over {
             // At once: whoever asks here would get what is not the master's word.
             self.muted.store(true, Ordering::SeqCst);
         }

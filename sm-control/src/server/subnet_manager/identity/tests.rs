@@ -16,7 +16,7 @@ fn told(path: &[u8], attribute: u16) -> [u8; 256] {
 }
 
 fn identity() -> Identity {
-    Identity::new(Arc::default())
+    Identity::new(Arc::default(), Arc::default())
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_handover_of_nobody_changes_nothing_and_is_told() {
 #[test]
 fn clients_get_no_answer_while_another_has_the_subnet() {
     let muted = Arc::new(AtomicBool::new(false));
-    let identity = Identity::new(Arc::clone(&muted));
+    let identity = Identity::new(Arc::clone(&muted), Arc::default());
     alone(&identity);
     identity.serves();
     assert!(!muted.load(Ordering::SeqCst));
