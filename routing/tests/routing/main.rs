@@ -11,6 +11,7 @@ mod group_trees;
 mod incremental;
 mod minhop;
 mod mixture;
+mod packets;
 mod path_classes;
 mod proof_twins;
 mod proven;
