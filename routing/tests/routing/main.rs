@@ -12,6 +12,7 @@ mod group_trees;
 mod incremental;
 mod minhop;
 mod mixture;
+mod packets;
 mod path_classes;
 mod proof_twins;
 mod proven;

@@ -47,7 +47,7 @@ pub type GroupKinds = BTreeMap<u16, BTreeSet<SwitchIx>>;
 const MOST_USUAL: usize = 1 << 18;
 /// Turns that all tries of whole trees may look at together.
 const MOST_TURNS: usize = 1 << 24;
-/// Trees that are grown at most.
+/// Trees that are grown at most; fewer where a graph is so large that [`MOST_TURNS`] asks for fewer tries.
 const MOST_GROWN: usize = 32;
 
 /// Which trees groups may have.
@@ -239,21 +239,35 @@ impl Search<'_> {
         let topology = self.judge.topology;
         let roots = self.roots(site, everybody);
         let tries = MOST_TURNS / self.graph.channels.turns().max(1);
-        let whole = roots.iter().take(tries.max(8)).map(|root| {
+        let mut whole = roots.iter().take(tries.max(8)).map(|root| {
             let mut tree = before.clone();
             tree.spread(topology, &self.distances, *root, &everybody.sites);
             tree
         });
+        let found = whole.find_map(|tree| self.joined(tree, everybody));
+        if found.is_some() {
+            return found;
+        }
         let levels = levels(&self.graph)?;
-        let grown = roots.iter().take(MOST_GROWN).filter_map(|root| {
-            let mut growth = Growth::new(self.graph.copy(), levels.clone(), everybody.sls);
-            growth.grow(before.clone(), *root, &everybody.sites)
-        });
-        whole.chain(grown).find_map(|tree| {
-            let mut graph = self.graph.copy();
-            self.add(&mut graph, &tree, everybody);
-            (!graph.has_loop()).then_some((tree, graph))
-        })
+        let mut grown = roots
+            .iter()
+            .take(tries.clamp(2, MOST_GROWN))
+            .filter_map(|root| {
+                let mut growth = Growth::new(self.graph.copy(), levels.clone(), everybody.sls);
+                growth.grow(before.clone(), *root, &everybody.sites)
+            });
+        grown.find_map(|tree| self.joined(tree, everybody))
+    }
+
+    /// The tree, and the graph with it. None where that has a cycle.
+    fn joined(
+        &self,
+        tree: SpanningTree,
+        everybody: &Everybody,
+    ) -> Option<(SpanningTree, DependencyGraph)> {
+        let mut graph = self.graph.copy();
+        self.add(&mut graph, &tree, everybody);
+        (!graph.has_loop()).then_some((tree, graph))
     }
 
     /// Switches of the part with this one, those in the middle of it first.

@@ -43,7 +43,6 @@
 //! Values alone: it neither sends nor waits, and whoever calls it says when a round is over.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use routing::SwitchIx;
 use routing::tables::{MulticastRoute, PortSet};
@@ -54,16 +53,11 @@ use sa_sm::model::{Block, Node, Subnet};
 use sa_sm::wanted::{multicast, switch_info};
 use sa_sm::writing::Wanted;
 use sa_wire::smp::attribute;
-use sa_wire::{Guid, Mlid, Sl, SlVlMask};
+use sa_wire::{Guid, Mlid, Sl};
 
 use crate::PlanFinding;
 use crate::places::Index;
-use crate::trees::Trees;
-
-/// The SLs of the groups of each MLID, and the ports in them, by port GUID.
-///
-/// Shape: members are full or half members alike, as switches forward to both; a port may be in several MLIDs.
-pub type Memberships = BTreeMap<Mlid, (SlVlMask, Arc<[Guid]>)>;
+use crate::trees::{Memberships, Trees, WantedTrees};
 
 /// Blocks of each switch.
 /// Of the multicast table alone.
@@ -80,9 +74,6 @@ pub struct Multicast {
     finding: Option<PlanFinding>,
     trees: WantedTrees,
 }
-
-/// Trees that are wanted, by MLID, once for each of its SLs.
-pub(crate) type WantedTrees = Vec<(Mlid, MulticastRoute)>;
 
 /// Trees of groups that packets may take while tables change: those that switches hold, and those that are wanted. Of an MLID that is not
 /// wanted any more nobody knows the SL: all that groups have now count, and SL 0.

@@ -53,17 +53,18 @@ use sa_wire::{Guid, Lid};
 use thiserror::Error;
 
 use self::clients::Clients;
-use self::groups::WantedTrees;
 use self::routes::{Routed, StandIn};
+use self::trees::WantedTrees;
 use self::wanted::Plan;
 
 pub use self::aliases::{AliasTables, alias_tables};
 pub use self::changes::{MOST_SLS, PairChanges};
 pub use self::findings::PlanFinding;
 pub use self::forwarded::{Forwarded, forwarded, not_members};
-pub use self::groups::{Memberships, Multicast};
+pub use self::groups::Multicast;
 pub use self::planning::Planning;
 pub use self::records::{held as held_records, held_multicast};
+pub use self::trees::Memberships;
 pub use self::unheld::Unheld;
 pub use self::waited::Waited;
 

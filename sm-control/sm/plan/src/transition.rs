@@ -41,10 +41,11 @@ use sa_wire::records::SlToVlRecord;
 use sa_wire::smp::attribute;
 
 use crate::PlanFinding;
-use crate::groups::{WantedTrees, trees_of_change};
+use crate::groups::trees_of_change;
 use crate::moved;
 use crate::places::Index;
 use crate::sls_of_before::{gives_other_sls, held_sls};
+use crate::trees::WantedTrees;
 use crate::unheld::ports_of;
 
 /// How a change is to be written.

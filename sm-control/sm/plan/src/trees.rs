@@ -9,7 +9,7 @@
 //! or leaves changes one MLID's ports and needs no new one. Where nothing was found that it holds for, the groups as they are now are
 //! judged each time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use routing::EndPortIx;
@@ -17,11 +17,18 @@ use routing::proof::{CreditLoop, GroupKinds, GroupProof};
 use routing::tables::{GroupTrees, MulticastRoute, MulticastTable};
 use sa_compiler::state::FabricState;
 use sa_sm::model::Subnet;
-use sa_wire::{Mlid, Sl, SlVlMask};
+use sa_wire::{Guid, Mlid, Sl, SlVlMask};
 
 use crate::PlanFinding;
-use crate::groups::Memberships;
 use crate::places::Index;
+
+/// The SLs of the groups of each MLID, and the ports in them, by port GUID.
+///
+/// Shape: members are full or half members alike, as switches forward to both; a port may be in several MLIDs.
+pub type Memberships = BTreeMap<Mlid, (SlVlMask, Arc<[Guid]>)>;
+
+/// Trees that are wanted, by MLID, once for each of its SLs.
+pub(crate) type WantedTrees = Vec<(Mlid, MulticastRoute)>;
 
 /// Groups with members, and the proof of their trees.
 pub(crate) struct Trees<'a> {
@@ -68,7 +75,7 @@ impl<'a> Trees<'a> {
     }
 
     /// By MLID, once for each of its SLs: what the proof over a change looks at.
-    pub(crate) fn routes(&self) -> Vec<(Mlid, MulticastRoute)> {
+    pub(crate) fn routes(&self) -> WantedTrees {
         let tables = self.tables();
         let pairs = self.groups.iter().zip(&tables);
         let routes = pairs.flat_map(|(group, table)| {
