@@ -253,37 +253,112 @@ fn packets_to_where_a_host_was_count() {
             groups: &[],
             moved: &Moved::default(),
         };
-        let stages = match change.safety(None) {
-            Safety::AtOnce => vec![Stage {
-                lids: change.lids(),
-                leads_nowhere: false,
-                passes: 0,
-            }],
-            Safety::InStages(stages) => stages.stages,
-            Safety::Unproved => panic!("seed {seed}: at the worst both lead nowhere"),
-        };
+        let stages = stages_of(&change);
         at_once += usize::from(stages.len() == 1);
         staged += usize::from(stages.len() > 1);
-        let (mut now, mut packets) = (old.clone(), Packets::default());
-        for stage in &stages {
-            let (goal, chance) = goal_of(stage, &now, [&old, &new]);
-            for moment in 0..=8 {
-                let chance: Vec<u64> = chance.iter().map(|all| all * moment / 8).collect();
-                // The same draws at each moment: who has its new entry keeps it.
-                let mut draws = Rng::new(seed);
-                let tables = [now.as_slice(), &goal];
-                let is_ordered = !stage.leads_nowhere;
-                let routes = mixed(&topology, tables, &chance, is_ordered, &mut draws);
-                packets.go_on(&topology, &routes, &hosts);
-                assert!(!packets.has_loop(), "seed {seed}, {one} and {other}");
-            }
-            now = goal;
-            if stage.passes > 0 {
-                packets = Packets::default();
-            }
-        }
+        let tables = [old.as_slice(), new.as_slice()];
+        let has_loop = go_through(&topology, tables, &stages, Packets::default(), seed);
+        assert!(!has_loop, "seed {seed}, {one} and {other}");
     }
     assert!(at_once > 20 && staged > 20, "{at_once} {staged}");
+}
+
+/// Some hosts are pulled out, so nobody sends at its switch any more and its LID is nobody's; what it has sent, and what others have sent to
+/// it, is under way while the routes change.
+#[test]
+fn packets_from_where_a_host_was_count() {
+    let (mut changed, mut forgotten) = (0, 0);
+    let graphs = (0..200).map(|seed| random_graph(seed, false).build());
+    let rings = (0..200).map(|seed| ring(4 + seed / 40));
+    for (seed, before) in (0..).zip(graphs.chain(rings)) {
+        let (topology, moved) = without_some_hosts(&before, &mut Rng::new(seed));
+        let after = up_down(&topology, 1 + usize::try_from(seed).unwrap() % 7);
+        let tables = [rows(&before, &up_down(&before, 0)), rows(&topology, &after)];
+        let held: Vec<Option<Vec<u8>>> = tables[0].iter().cloned().map(Some).collect();
+        let has_loop = |moved: &Moved| {
+            let change = Change {
+                judge: Judge {
+                    topology: &topology,
+                    routes: &after,
+                    sls: SLS,
+                    hosts: Hosts::default(),
+                },
+                old: &held,
+                old_sl2vl: None,
+                groups: &[],
+                moved,
+            };
+            let stages = stages_of(&change);
+            let mut packets = Packets::default();
+            let routes = files::route(&before, &tables[0], &GivenSl2Vl::default()).unwrap();
+            packets.go_on(&before, &routes, &hosts(&before));
+            let tables = [tables[0].as_slice(), &tables[1]];
+            go_through(&topology, tables, &stages, packets, seed)
+        };
+        assert!(!has_loop(&moved), "seed {seed}");
+        changed += usize::from(tables[0] != tables[1]);
+        forgotten += usize::from(has_loop(&Moved::default()));
+    }
+    assert!(changed > 200 && forgotten > 0, "{changed} {forgotten}");
+}
+
+/// What is left, and where the others were.
+fn without_some_hosts(before: &Topology, random: &mut Rng) -> (Topology, Moved) {
+    let (mut topology, mut moved) = (before.clone(), Moved::default());
+    let ends = before.end_port_ixs().zip(before.end_ports.iter());
+    let hosts = ends.filter_map(|(ix, end)| Some((ix, end.lid.get(), end.attached?)));
+    let hosts = hosts.filter(|(_, _, (_, port))| *port != 0);
+    for (ix, lid, (switch, port)) in hosts.filter(|_| random.below(2) == 0) {
+        topology.switches[switch.index()].ports[usize::from(port)].peer = Peer::Nothing;
+        topology.end_ports[ix.index()].attached = None;
+        moved.ports.entry(switch).or_default().push(port);
+        moved.lids.insert(lid, switch);
+    }
+    (topology, moved)
+}
+
+/// In which order LIDs change.
+fn stages_of(change: &Change<'_>) -> Vec<Stage> {
+    match change.safety(None) {
+        Safety::AtOnce => vec![Stage {
+            lids: change.lids(),
+            leads_nowhere: false,
+            passes: 0,
+        }],
+        Safety::InStages(stages) => stages.stages,
+        Safety::Unproved => panic!("at the worst all lead nowhere"),
+    }
+}
+
+/// Some moments of each stage, by old and new tables. Whether packets, those that are under way already among them, could wait for each other for ever.
+fn go_through(
+    topology: &Topology,
+    [old, new]: [&[Vec<u8>]; 2],
+    stages: &[Stage],
+    mut packets: Packets,
+    seed: u64,
+) -> bool {
+    let (hosts, mut now) = (hosts(topology), old.to_vec());
+    for stage in stages {
+        let (goal, chance) = goal_of(stage, &now, [old, new]);
+        for moment in 0..=8 {
+            let chance: Vec<u64> = chance.iter().map(|all| all * moment / 8).collect();
+            // The same draws at each moment: who has its new entry keeps it.
+            let mut draws = Rng::new(seed);
+            let tables = [now.as_slice(), &goal];
+            let is_ordered = !stage.leads_nowhere;
+            let routes = mixed(topology, tables, &chance, is_ordered, &mut draws);
+            packets.go_on(topology, &routes, &hosts);
+            if packets.has_loop() {
+                return true;
+            }
+        }
+        now = goal;
+        if stage.passes > 0 {
+            packets = Packets::default();
+        }
+    }
+    false
 }
 
 /// LIDs of hosts, and the switches behind which they are.
