@@ -54,9 +54,10 @@ fn a_cable_that_fails_is_followed_at_once() -> Result<()> {
     })?;
     ensure!(bed.metric("sapphire_sm_traps_total ")? >= 1.0);
     ensure!(bed.metric("sapphire_sm_traps_dropped_total ")? == 0.0);
-    let log = bed.daemon.logged();
-    ensure!(log.contains("cause=\"trap 128\""), "{log}");
-    Ok(())
+    // It is told when the sweep is over, which is after the switches have their routes.
+    wait_for("the cause of the sweep in the log", PATIENCE, || {
+        Ok(bed.daemon.logged().contains("cause=\"trap 128\""))
+    })
 }
 
 /// A queue pair of its own, so that the simulator gives it what is meant for that one.
