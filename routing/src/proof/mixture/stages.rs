@@ -41,12 +41,15 @@
 //! The same before SL2VL changes, where old forwarding tables would close a loop with the old and the new ones.
 
 mod choice;
+mod moment;
+
+use std::sync::{Arc, OnceLock};
 
 use super::super::graph::DependencyGraph;
 use super::flow::Flow;
 use super::found::{Stage, Stages};
 use super::ways::Ways;
-use super::{Change, Has, MOST_FOLLOWED};
+use super::{Change, Has};
 
 /// Channels that are gone over to find stages: some seconds. As many again to find those that lead nowhere.
 const MOST_WORK: usize = 1 << 30;
@@ -57,6 +60,10 @@ pub(super) struct Search<'a> {
     channels: DependencyGraph,
     /// By LID.
     has: Vec<Has>,
+    /// LIDs that change, ascending.
+    changing: Vec<u16>,
+    /// Dependencies of what does not, by whether packets may meet old SL2VL tables; none before somebody asks.
+    others: Arc<[OnceLock<DependencyGraph>; 2]>,
     /// LIDs with old entries.
     left: Vec<u16>,
     /// LIDs that lead nowhere now.
@@ -80,6 +87,8 @@ impl<'a> Search<'a> {
             change,
             channels: DependencyGraph::new(judge.topology, judge.routes),
             has,
+            changing: lids.clone(),
+            others: Arc::default(),
             left: lids,
             dark: Vec::new(),
             residue: Vec::new(),
@@ -197,6 +206,8 @@ impl<'a> Search<'a> {
         Self {
             channels: self.channels.wide(),
             has: self.has.clone(),
+            changing: self.changing.clone(),
+            others: Arc::clone(&self.others),
             left: self.left.clone(),
             dark: self.dark.clone(),
             residue: self.residue.clone(),
@@ -312,23 +323,6 @@ impl<'a> Search<'a> {
             change: self.change,
             has: &self.has,
         }
-    }
-
-    /// All dependencies where each LID has these entries, of packets between hosts: those of switches themselves may close loops at any
-    /// time, which is told elsewhere and refuses nothing. None where that is too much work.
-    fn state(&self, has: &[Has], is_sl2vl: bool) -> Option<DependencyGraph> {
-        let switches = self.change.judge.topology.switches.len();
-        if switches.saturating_mul(has.len()) > MOST_FOLLOWED {
-            return None;
-        }
-        let graph = self.channels.wide();
-        let mut flow = Flow::new(self.change, &graph, Some(&self.change.judge.hosts));
-        flow.has_old_sl2vl = is_sl2vl;
-        for (lid, has) in (0..).zip(has) {
-            flow.add(lid, *has, true);
-        }
-        self.change.add_groups(&graph, is_sl2vl);
-        Some(graph)
     }
 }
 
