@@ -57,7 +57,8 @@ fn a_cable_that_fails_is_followed_at_once() -> Result<()> {
     // It is told when the sweep is over, which is after the switches have their routes.
     wait_for("the cause of the sweep in the log", PATIENCE, || {
         Ok(bed.daemon.logged().contains("cause=\"trap 128\""))
-    })
+    })?;
+    Ok(())
 }
 
 /// A queue pair of its own, so that the simulator gives it what is meant for that one.
