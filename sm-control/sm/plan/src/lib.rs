@@ -22,6 +22,7 @@ mod changes;
 mod clients;
 mod findings;
 mod forwarded;
+mod fresh;
 mod groups;
 mod moved;
 mod places;

@@ -42,11 +42,11 @@ use sa_wire::smp::attribute;
 
 use crate::PlanFinding;
 use crate::groups::trees_of_change;
-use crate::moved;
 use crate::places::Index;
 use crate::sls_of_before::{gives_other_sls, held_sls};
 use crate::trees::WantedTrees;
 use crate::unheld::ports_of;
+use crate::{fresh, moved};
 
 /// How a change is to be written.
 /// Nothing in it: at once.
@@ -78,6 +78,7 @@ pub(crate) fn of(
     let trees = trees_of_change(found, parts, trees);
     let held = Held {
         moved: moved::since(before, parts),
+        fresh: fresh::rows(found, parts),
         ..Held::new(found, parts, &differing, trees)
     };
     let old_sls = |source, lid| held_sls(parts, before, source, lid);
@@ -134,6 +135,7 @@ impl Judged {
             transition: Transition {
                 stages: made.collect(),
                 is_before_tables: stages.is_before_sl2vl,
+                holds_back_fresh: false,
             },
             waiting: stages.waiting.clone(),
             finding,
@@ -219,6 +221,8 @@ struct Held<'a> {
     trees: Vec<MulticastRoute>,
     /// Hosts that were elsewhere.
     moved: Moved,
+    /// Of switches without data, if they wait for stages.
+    fresh: Vec<(SwitchIx, Vec<u8>)>,
 }
 
 impl<'a> Held<'a> {
@@ -238,6 +242,7 @@ impl<'a> Held<'a> {
             sl2vl: HashMap::new(),
             trees,
             moved: Moved::default(),
+            fresh: Vec::new(),
         };
         let lids = usize::from(parts.topology.max_lid()) + 1;
         for (at, node) in found.places() {
@@ -275,8 +280,30 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// Where packets have these SLs. Goes on from the proof of the plan where there is one to go on from.
+    /// Where packets have these SLs. Switches without data get their tables before anything else changes, or with the stages where there are
+    /// any: with their links up, new entries there and old ones elsewhere are a moment that no stage has.
     fn transition(&self, sls: PathSls<'_>) -> Judged {
+        let judged = self.judged(&self.rows, sls);
+        let is_at_once = judged.finding.is_none() && judged.transition == Transition::default();
+        if is_at_once || self.fresh.is_empty() {
+            return judged;
+        }
+        let mut rows = self.rows.clone();
+        for (switch, fresh) in &self.fresh {
+            if let Some(row) = rows.get_mut(switch.index()) {
+                *row = Some(fresh.clone());
+            }
+        }
+        let mut with_stages = self.judged(&rows, sls);
+        if with_stages.finding.is_some() && judged.finding.is_none() {
+            return judged;
+        }
+        with_stages.transition.holds_back_fresh = true;
+        with_stages
+    }
+
+    /// With these tables before. Goes on from the proof of the plan where there is one to go on from.
+    fn judged(&self, rows: &[Option<Vec<u8>>], sls: PathSls<'_>) -> Judged {
         let parts = self.parts;
         let judge: Judge<'_> = pipeline::judge(parts, sls);
         let planned = |switch, input, output| parts.routes.sl2vl(switch, input, output);
@@ -286,7 +313,7 @@ impl<'a> Held<'a> {
         };
         let change = Change {
             judge,
-            old: &self.rows,
+            old: rows,
             old_sl2vl: (!self.sl2vl.is_empty()).then_some(&old),
             groups: &self.trees,
             moved: &self.moved,

@@ -8,12 +8,16 @@
 //!  F, new: to N                           a circle from the moment at which the link is up until N has its new entry
 //! ```
 //!
+//! The same with what packets wait for: old entries elsewhere and the new ones of the fresh switch may close a credit loop. Where the change of routes
+//! needs stages all LIDs that such a switch does not hold lead nowhere there until their stage ([`all_held_back`]).
+//!
 //! So a LID of such a circle leads nowhere at F at first. No packet is lost by that: the old entries led nowhere too. It changes
 //! together with the others then, destination first.
 
 use std::collections::BTreeMap;
 
 use sa_fabric::{NodeIx, PortRef};
+use sa_wire::smp::attribute;
 
 use super::routes::Routes;
 use super::wanted::Wanted;
@@ -43,6 +47,27 @@ pub(super) fn held_back(subnet: &Subnet, wanted: &Wanted, routes: &Routes) -> He
         }
     }
     held_back
+}
+
+/// All LIDs that fresh switches do not hold as they are wanted: with the links of these switches up, old entries elsewhere and the new ones
+/// there could close a credit loop.
+pub(super) fn all_held_back(subnet: &Subnet, wanted: &Wanted) -> HeldBack {
+    let fresh = wanted.tables.iter();
+    let fresh = fresh.filter(|(at, _)| is_fresh(subnet, **at));
+    let blocks = fresh.flat_map(|(at, blocks)| blocks.iter().map(move |it| (*at, it)));
+    let blocks = blocks.filter(|(_, (block, _))| block.attribute == attribute::LINEAR_TABLE);
+    let of = |(at, (block, data)): (NodeIx, (&Block, &Data))| {
+        let held = subnet.node(at).and_then(|node| node.tables.get(*block));
+        let differs = |place: usize, port: u8| {
+            let held = held.and_then(|held| held.get(place)).copied();
+            port != NO_PATH && held != Some(port)
+        };
+        let places = data.iter().enumerate();
+        let places = places.filter(|(place, port)| differs(*place, **port));
+        let lids = places.fold(0, |lids, (place, _)| lids | 1 << place);
+        (lids != 0).then_some(((at, *block), lids))
+    };
+    blocks.filter_map(of).collect()
 }
 
 /// A block in which these LIDs lead nowhere.

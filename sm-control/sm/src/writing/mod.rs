@@ -123,7 +123,8 @@ impl Writing {
             Progress::new(stages, is_held)
         };
         let mut nodes: Vec<Progress> = subnet.places().map(progress).collect();
-        hold_back(subnet, &wanted, &mut nodes, &mut routes);
+        let holds_back = transition.holds_back_fresh;
+        hold_back(subnet, &wanted, (&mut nodes, &mut routes), holds_back);
         let all: BTreeSet<NodeIx> = subnet.places().map(|(node, _)| node).collect();
         routes.set_transition(transition);
         let gate = match routes.is_before_tables() {
@@ -405,14 +406,23 @@ impl Writing {
 }
 
 /// LIDs of fresh switches that change together with those of others: see `fresh`.
-fn hold_back(subnet: &Subnet, wanted: &Wanted, nodes: &mut [Progress], routes: &mut Routes) {
-    for ((node, block), lids) in fresh::held_back(subnet, wanted, routes) {
+fn hold_back(
+    subnet: &Subnet,
+    wanted: &Wanted,
+    (nodes, routes): (&mut [Progress], &mut Routes),
+    is_all: bool,
+) {
+    let held_back = match is_all {
+        true => fresh::all_held_back(subnet, wanted),
+        false => fresh::held_back(subnet, wanted, routes),
+    };
+    for ((node, block), lids) in held_back {
         let data = wanted.tables.get(&node).and_then(|it| it.get(&block));
         let progress = nodes.get_mut(node.get());
         if let (Some(data), Some(progress)) = (data, progress)
             && progress.hold_back(block, lids)
         {
-            routes.add(node, block, data);
+            routes.add_fresh(node, block, data);
         }
     }
 }

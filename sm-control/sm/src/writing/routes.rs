@@ -51,6 +51,8 @@ pub(super) struct Routes {
     changes: BTreeMap<u32, BTreeMap<NodeIx, Data>>,
     /// Of which any are.
     nodes: BTreeSet<NodeIx>,
+    /// Of these, switches through which no data passed at the beginning.
+    fresh: BTreeSet<NodeIx>,
     /// LIDs that change together; all in one without any.
     stages: Stages,
     /// Of the stage at hand: blocks, with a bit for each LID.
@@ -67,6 +69,12 @@ impl Routes {
         let blocks = self.changes.entry(block.modifier).or_default();
         blocks.insert(node, *data);
         self.nodes.insert(node);
+    }
+
+    /// Takes a block of a switch through which no data passes, which waits with those of others.
+    pub(super) fn add_fresh(&mut self, node: NodeIx, block: Block, data: &Data) {
+        self.add(node, block, data);
+        self.fresh.insert(node);
     }
 
     /// All changed blocks, by number, then by switch.
@@ -301,9 +309,12 @@ impl Routes {
             nodes.all(|(node, wanted)| {
                 let tables = subnet.node(*node).map(|node| &node.tables);
                 let held = tables.and_then(|tables| tables.get(linear::block(*number)));
-                let goal = goal(stage.leads_nowhere, held, wanted);
-                let pair = held.zip(goal);
-                pair.is_some_and(|(held, goal)| differing(held, &goal) & mask == 0)
+                match goal(stage.leads_nowhere, held, wanted) {
+                    Some(goal) => held.is_some_and(|held| differing(held, &goal) & mask == 0),
+                    // There is nothing to take away from a switch that has no packets yet, and none come while it is not written. Of
+                    // another one nobody knows.
+                    None => self.fresh.contains(node),
+                }
             })
         })
     }

@@ -31,6 +31,9 @@ pub struct Transition {
     pub stages: Vec<Stage>,
     /// The first stage comes before other tables, SL2VL among them.
     pub is_before_tables: bool,
+    /// Switches without a link that passes data get no paths but those that they hold, before their links come up, and the others with the
+    /// stages; else all at once.
+    pub holds_back_fresh: bool,
 }
 
 /// LIDs that change together.

@@ -163,7 +163,8 @@ impl Rig {
         let is_large = self.fabric.nodes().len() > 60;
         match smp.header.attribute_id.get() {
             attribute::LINEAR_TABLE => !is_large || blocks.is_multiple_of(9),
-            attribute::SL_TO_VL => !is_large,
+            // Links come up by it.
+            attribute::SL_TO_VL | attribute::PORT_INFO => !is_large,
             _ => false,
         }
     }

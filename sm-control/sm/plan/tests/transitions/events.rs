@@ -262,6 +262,37 @@ fn where_no_order_does_some_lids_wait_until_packets_are_gone() {
     assert!(waited > 0, "some have no order");
 }
 
+/// A switch that was off comes back while routes change: its links come up beside old entries of its neighbours.
+#[test]
+fn a_switch_that_comes_back_while_routes_change_closes_no_loop() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut staged = 0;
+    for (count, fabric) in rings() {
+        for root in 1..count {
+            for rebooted in 0..count {
+                let seed = u64::try_from(count * 100 + root * 10 + rebooted).unwrap();
+                let mut rig = Rig::new(fabric.clone(), up_down(folder.path(), 0), seed);
+                let name = format!("S{rebooted}");
+                let mut nodes = (0..).map(NodeIx).zip(fabric.nodes());
+                let switch = nodes.find(|(_, node)| node.name() == name).unwrap().0;
+                if switch == rig.switch_of_sm() {
+                    continue;
+                }
+                rig.simulator.reboot(switch);
+                rig.set_inputs(up_down(folder.path(), root));
+                let changed = rig.sweep();
+                check(
+                    "ring",
+                    &format!("{count} switches, root {root}, {name}"),
+                    &changed,
+                );
+                staged += usize::from(changed.stages > 0);
+            }
+        }
+    }
+    assert!(staged > 20, "{staged}");
+}
+
 /// Each pair that was seen without a path is told of, and no other one.
 fn is_told_as_seen(changed: &Changed) {
     let told = changed.waited.iter().flat_map(|it| {
