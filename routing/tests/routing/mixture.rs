@@ -94,20 +94,9 @@ fn no_mixture_of_a_safe_change_has_a_loop() {
         );
         let (old, new) = (rows(&topology, &before), rows(&topology, &after));
         let tables = [old.as_slice(), new.as_slice()];
-        let judge = Judge {
-            topology: &topology,
-            routes: &after,
-            sls: SLS,
-            hosts: Hosts::default(),
-        };
         let rows: Vec<Option<Vec<u8>>> = old.iter().cloned().map(Some).collect();
-        let change = Change {
-            judge,
-            old: &rows,
-            old_sl2vl: None,
-            groups: &[],
-            moved: &Moved::default(),
-        };
+        let moved = Moved::default();
+        let change = change((&topology, &after), &rows, &moved);
         let lids = change.lids();
         if lids.is_empty() {
             continue;
@@ -241,18 +230,8 @@ fn packets_to_where_a_host_was_count() {
         let mut old = new.clone();
         old.iter_mut().for_each(|row| row.swap(one, other));
         let held: Vec<Option<Vec<u8>>> = old.iter().cloned().map(Some).collect();
-        let change = Change {
-            judge: Judge {
-                topology: &topology,
-                routes: &after,
-                sls: SLS,
-                hosts: Hosts::default(),
-            },
-            old: &held,
-            old_sl2vl: None,
-            groups: &[],
-            moved: &Moved::default(),
-        };
+        let moved = Moved::default();
+        let change = change((&topology, &after), &held, &moved);
         let stages = stages_of(&change);
         at_once += usize::from(stages.len() == 1);
         staged += usize::from(stages.len() > 1);
@@ -276,18 +255,7 @@ fn packets_from_where_a_host_was_count() {
         let tables = [rows(&before, &up_down(&before, 0)), rows(&topology, &after)];
         let held: Vec<Option<Vec<u8>>> = tables[0].iter().cloned().map(Some).collect();
         let has_loop = |moved: &Moved| {
-            let change = Change {
-                judge: Judge {
-                    topology: &topology,
-                    routes: &after,
-                    sls: SLS,
-                    hosts: Hosts::default(),
-                },
-                old: &held,
-                old_sl2vl: None,
-                groups: &[],
-                moved,
-            };
+            let change = change((&topology, &after), &held, moved);
             let stages = stages_of(&change);
             let mut packets = Packets::default();
             let routes = files::route(&before, &tables[0], &GivenSl2Vl::default()).unwrap();
@@ -315,6 +283,27 @@ fn without_some_hosts(before: &Topology, random: &mut Rng) -> (Topology, Moved) 
         moved.lids.insert(lid, switch);
     }
     (topology, moved)
+}
+
+/// From these tables to those routes, without groups and changes of SL2VL.
+fn change<'a>(
+    (topology, routes): (&'a Topology, &'a Routes),
+    old: &'a [Option<Vec<u8>>],
+    moved: &'a Moved,
+) -> Change<'a> {
+    let judge = Judge {
+        topology,
+        routes,
+        sls: SLS,
+        hosts: Hosts::default(),
+    };
+    Change {
+        judge,
+        old,
+        old_sl2vl: None,
+        groups: &[],
+        moved,
+    }
 }
 
 /// In which order LIDs change.

@@ -188,8 +188,7 @@ fn of_manager(manager: &Value) -> Vec<(&'static str, String)> {
     let drained = (!drained.is_empty()).then(|| ("drained", drained.join(", ")));
     let waited = number(manager, "waited_count").filter(|lids| *lids > 0);
     let waited = waited.map(|lids| {
-        let last =
-            "hosts had no path to them for a while, when routes changed last: --json says which";
+        let last = "in the last change of routes that took paths away, hosts had none to them for a while: --json says which";
         (
             "waited",
             format!("{}; {last}", display::count(lids, "LID", "LIDs")),

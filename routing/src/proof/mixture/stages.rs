@@ -109,10 +109,11 @@ impl<'a> Search<'a> {
         }
         while !self.left.is_empty() {
             let graph = self.state(&self.has, false)?;
-            let stage = self.stage(graph);
+            let lost = self.lost();
+            let stage = self.stage(graph, &lost);
             match stage.is_empty() {
                 true => self.drain()?,
-                false => self.go_on(stage)?,
+                false => self.go_on(stage, lost)?,
             }
         }
         let dark = core::mem::take(&mut self.dark);
@@ -122,12 +123,17 @@ impl<'a> Search<'a> {
         Some(self.found)
     }
 
-    /// These get their new entries. Of what is left, LIDs that nobody reaches over switches that change them lead nowhere meanwhile, which
-    /// costs nobody a path, and get theirs as soon as their own packets of before are gone.
-    fn go_on(&mut self, stage: Vec<u16>) -> Option<()> {
-        let is_of_stage = |lid: &u16| stage.binary_search(lid).is_ok();
-        let is_lost = |lid: &u16| !is_of_stage(lid) && self.ways().waiting(*lid).hosts == 0;
-        let lost: Vec<u16> = self.left.iter().copied().filter(is_lost).collect();
+    /// Of what is left, LIDs that nobody reaches over switches that change them, ascending.
+    fn lost(&self) -> Vec<u16> {
+        let ways = self.ways();
+        let is_lost = |lid: &u16| ways.waiting(*lid).hosts == 0;
+        self.left.iter().copied().filter(is_lost).collect()
+    }
+
+    /// These get their new entries. Lost ones that are not among them lead nowhere meanwhile, which costs nobody a path, and get theirs as
+    /// soon as their own packets of before are gone.
+    fn go_on(&mut self, stage: Vec<u16>, mut lost: Vec<u16>) -> Option<()> {
+        lost.retain(|lid| stage.binary_search(lid).is_err());
         if lost.is_empty() {
             return self.push(stage, false);
         }

@@ -14,14 +14,13 @@
 //! It reaches the switches that it was made for: those with hosts, and those that are members themselves. On a subnet of several
 //! parts there is a tree for each.
 
-use sa_wire::{Mlid, SlVlMask};
+use sa_wire::{Mlid, Sl, SlVlMask};
 
 use super::shortest::ways;
 use super::{MulticastRoute, MulticastTable, PortSet};
 use crate::bits::Bits;
 use crate::shortest::distances::Distances;
 use crate::topology::{EndPortIx, SwitchIx, Topology};
-use sa_wire::Sl;
 
 /// A tree over switches, and one more for each part of the fabric.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use sa_sm::model::{Node, Subnet};
 use sa_wire::{Guid, Mlid};
 
 use crate::Memberships;
+use crate::groups::mlids;
 
 /// End ports to which a switch forwards an MLID, by port GUIDs.
 pub type Forwarded = BTreeMap<Mlid, BTreeSet<Guid>>;
@@ -49,11 +50,11 @@ pub fn not_members(forwarded: &Forwarded, members: &Memberships) -> BTreeSet<Gui
 /// and the ports in the highest 4.
 fn entries(node: &Node) -> impl Iterator<Item = (Mlid, u8)> {
     node.tables.multicast().flat_map(|(block, data)| {
-        let first = Mlid::MIN.get() + 32 * low(block.modifier & 0x1ff);
         let position = block.modifier >> 28;
         let masks = data.as_chunks::<2>().0;
         let masks = masks.iter().map(|mask| u16::from_be_bytes(*mask));
-        (first..).zip(masks).flat_map(move |(mlid, mask)| {
+        mlids(*block).zip(masks).flat_map(move |(number, mask)| {
+            let mlid = Mlid::MIN.get().saturating_add(number);
             let ports = (0..16).filter(move |bit| mask >> bit & 1 == 1);
             ports.filter_map(move |bit| {
                 let port = u8::try_from(16 * position + bit).ok()?;
@@ -61,9 +62,4 @@ fn entries(node: &Node) -> impl Iterator<Item = (Mlid, u8)> {
             })
         })
     })
-}
-
-/// Nine bits fit.
-fn low(bits: u32) -> u16 {
-    u16::try_from(bits).unwrap_or(0)
 }

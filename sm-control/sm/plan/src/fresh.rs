@@ -15,12 +15,8 @@ use crate::places::Index;
 
 /// By switch: its table without entries that it does not hold as planned. Empty where all such switches hold what is planned.
 pub(crate) fn rows(found: &Subnet, parts: &FabricState) -> Vec<(SwitchIx, Vec<u8>)> {
-    let is_fresh = |node: &sa_sm::model::Node| node.is_switch() && !node.passes_data();
-    let mut fresh = found
-        .nodes()
-        .iter()
-        .filter(|node| is_fresh(node))
-        .peekable();
+    let fresh = found.nodes().iter().filter(|node| node.is_fresh());
+    let mut fresh = fresh.peekable();
     if fresh.peek().is_none() {
         return Vec::new();
     }

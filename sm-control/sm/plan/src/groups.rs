@@ -295,7 +295,7 @@ fn ports_of(block: Block, mask: &[u8]) -> impl Iterator<Item = u8> {
 /// MLIDs of a block, counted from the first there is.
 ///
 /// The position in the upper bits does not matter: all positions have the same MLIDs.
-fn mlids(block: Block) -> impl Iterator<Item = u16> {
+pub(crate) fn mlids(block: Block) -> impl Iterator<Item = u16> {
     let [_, _, high, low] = block.modifier.to_be_bytes();
     let number = u16::from_be_bytes([high, low]) & 0x1ff;
     number * 32..=number * 32 + 31

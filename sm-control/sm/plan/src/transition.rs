@@ -112,7 +112,7 @@ impl Judged {
 
     /// Stages as the writing takes them, with the time that packets need to be gone. `life`: how long one may be in a switch, none
     /// where nothing bounds that.
-    fn in_stages(stages: &Stages, life: Option<Duration>) -> Self {
+    fn in_stages(stages: Stages, life: Option<Duration>) -> Self {
         let rest = |passes: usize| {
             let passes = u32::try_from(passes).unwrap_or(u32::MAX);
             life.map(|life| life.saturating_mul(passes))
@@ -137,7 +137,7 @@ impl Judged {
                 is_before_tables: stages.is_before_sl2vl,
                 holds_back_fresh: false,
             },
-            waiting: stages.waiting.clone(),
+            waiting: stages.waiting,
             finding,
         }
     }
@@ -295,8 +295,14 @@ impl<'a> Held<'a> {
             }
         }
         let mut with_stages = self.judged(&rows, sls);
-        if with_stages.finding.is_some() && judged.finding.is_none() {
-            return judged;
+        if judged.finding.is_none()
+            && let Some(why) = with_stages.finding.take()
+        {
+            // Better in stages, and with a word, than all at once.
+            return Judged {
+                finding: Some(why),
+                ..judged
+            };
         }
         with_stages.transition.holds_back_fresh = true;
         with_stages
@@ -321,7 +327,7 @@ impl<'a> Held<'a> {
         let proven = parts.proven.as_deref();
         let judged = |change: &Change<'_>| match change.safety(proven) {
             Safety::AtOnce => Some(Judged::default()),
-            Safety::InStages(stages) => Some(Judged::in_stages(&stages, self.life)),
+            Safety::InStages(stages) => Some(Judged::in_stages(stages, self.life)),
             Safety::Unproved => None,
         };
         if let Some(judged) = judged(&change) {

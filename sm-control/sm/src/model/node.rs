@@ -86,6 +86,11 @@ impl Node {
         self.is_switch() && links.any(|(_, port)| port.state() == Some(PortState::Active))
     }
 
+    /// True for a switch without a link that passes data: what it is written comes to life with its first link.
+    pub fn is_fresh(&self) -> bool {
+        self.is_switch() && !self.passes_data()
+    }
+
     /// No port of it has got further than Init, so it may have been off since it was last looked at. Port 0 has no link and
     /// is always Active.
     pub(crate) fn may_have_forgotten(&self) -> bool {

@@ -19,10 +19,11 @@ use std::collections::BTreeMap;
 use sa_fabric::{NodeIx, PortRef};
 use sa_wire::smp::attribute;
 
+use super::order::differing;
 use super::routes::Routes;
 use super::wanted::Wanted;
 use crate::model::attributes::Data;
-use crate::model::{Block, Subnet};
+use crate::model::{Block, Node, Subnet};
 use crate::wanted::linear::{self, NO_PATH};
 
 /// LIDs of fresh switches that wait, by switch and block: a bit each, the lowest for the first LID of the block.
@@ -58,13 +59,8 @@ pub(super) fn all_held_back(subnet: &Subnet, wanted: &Wanted) -> HeldBack {
     let blocks = blocks.filter(|(_, (block, _))| block.attribute == attribute::LINEAR_TABLE);
     let of = |(at, (block, data)): (NodeIx, (&Block, &Data))| {
         let held = subnet.node(at).and_then(|node| node.tables.get(*block));
-        let differs = |place: usize, port: u8| {
-            let held = held.and_then(|held| held.get(place)).copied();
-            port != NO_PATH && held != Some(port)
-        };
-        let places = data.iter().enumerate();
-        let places = places.filter(|(place, port)| differs(*place, **port));
-        let lids = places.fold(0, |lids, (place, _)| lids | 1 << place);
+        let empty = without(data, u64::MAX);
+        let lids = differing(held.unwrap_or(&empty), data);
         (lids != 0).then_some(((at, *block), lids))
     };
     blocks.filter_map(of).collect()
@@ -81,10 +77,8 @@ pub(super) fn without(data: &Data, lids: u64) -> Data {
     data
 }
 
-/// A switch without a link that passes data: what it gets comes to life with its first link.
 fn is_fresh(subnet: &Subnet, at: NodeIx) -> bool {
-    let node = subnet.node(at);
-    node.is_some_and(|node| node.is_switch() && !node.passes_data())
+    subnet.node(at).is_some_and(Node::is_fresh)
 }
 
 /// The switches that a packet passes until it is back where it began, with old entries and those of fresh switches, once all links are up.

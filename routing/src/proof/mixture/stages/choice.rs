@@ -20,19 +20,19 @@ impl Search<'_> {
         Some(kept)
     }
 
-    /// LIDs that may change together now, ascending. Empty where there is none, or it is too much work to find them.
-    pub(super) fn stage(&mut self, graph: DependencyGraph) -> Vec<u16> {
+    /// LIDs that may change together now, ascending. Empty where there is none, or it is too much work to find them. `lost`: those that
+    /// nobody reaches as it is, ascending.
+    pub(super) fn stage(&mut self, graph: DependencyGraph, lost: &[u16]) -> Vec<u16> {
         // What is left mostly goes together, once what stood against it is done.
         let left = self.left.clone();
         // Whole blocks first: these take no Set more.
         let blocks = by_size(&left, 64);
         let (mut stage, graph) = self.fitting(graph, &blocks, Has::Either, false);
         // Of the others one by one, if nothing else goes, or if nobody reaches them as it is.
-        let is_lost = |lid: &u16| self.ways().waiting(*lid).hosts == 0;
-        let others = left.iter().filter(|lid| !stage.contains(lid));
+        let others = left.into_iter();
+        let others = others.filter(|lid| stage.binary_search(lid).is_err());
         let others: Vec<u16> = others
-            .copied()
-            .filter(|lid| stage.is_empty() || is_lost(lid))
+            .filter(|lid| stage.is_empty() || lost.binary_search(lid).is_ok())
             .collect();
         let singly = by_size(&others, 1);
         stage.extend(self.fitting(graph, &singly, Has::Either, false).0);
@@ -40,7 +40,7 @@ impl Search<'_> {
         stage
     }
 
-    /// LIDs of those parts which close no loop with these entries, each with the ones before it. In halves of halves: most parts go
+    /// LIDs of those parts which close no loop with these entries, each with the ones before it, in their order. In halves of halves: most parts go
     /// together. As far as there is work left; and the graph with them.
     fn fitting(
         &mut self,
