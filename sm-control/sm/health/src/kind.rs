@@ -149,7 +149,7 @@ impl Kind {
             ],
             Self::XmitDiscards => [
                 "xmit_discards",
-                "packets waited for longer than HOQLife, or the port was down: behind it somebody does not take them",
+                "packets waited for longer than HOQLife: behind the port somebody does not take them",
                 "look at what is behind the far end; a host that is stopped, a deadlock, or HOQLife that is too short",
             ],
             Self::Vl15Dropped => [

@@ -20,7 +20,7 @@
 //! | link went down | 3 times | a restart of a host is one, or two |
 //! | recoveries, integrity errors, buffer overruns | 3 | a good link has none |
 //! | receive errors, VL15Dropped | 10 | one may be a restart |
-//! | discards | 100 | a link that goes down drops what waits |
+//! | discards, but for those between the readings around a time when the link went down | 100 | a few are usual where there is congestion |
 //! | wait | a tenth of what the link could have carried | a hint: PortXmitWait counts ticks of the device, taken for words of the link |
 //! | relay, remote, constraint errors | 100 | a few are usual |
 

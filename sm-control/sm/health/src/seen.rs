@@ -49,6 +49,10 @@ pub struct Port {
     pub lid: u16,
     /// How it runs.
     pub end: End,
+    /// The sweep found it in Init: where it was Active before, its link was down.
+    pub came_up: bool,
+    /// The sweep left it Active.
+    pub is_active: bool,
     /// The far end: the place of the device in the list, and its port. None where that did not answer.
     pub peer: Option<(usize, u8)>,
 }
@@ -133,6 +137,8 @@ fn ports(node: &Node, subnet: &Subnet, at: sa_fabric::NodeIx) -> Vec<Port> {
             number,
             lid: lid(number),
             end: End::of(port.info.as_ref()?),
+            came_up: port.came_up,
+            is_active: port.state() == Some(PortState::Active),
             peer: peer.map(|peer| (peer.node.get(), peer.port)),
         })
     });

@@ -24,8 +24,14 @@ pub(crate) struct Watch {
     last: Option<(Duration, Reading)>,
     /// Errors; none where there was none for an hour.
     hour: Option<Box<Hour>>,
+    /// Packets dropped before they were sent, by the last reading: they count with the next one, unless the link went down meanwhile.
+    dropped: u64,
+    /// The link went down since the last reading.
+    went_down: bool,
     /// The last sweep found the link.
     pub(crate) is_up: bool,
+    /// The last sweep left it Active.
+    pub(crate) is_active: bool,
 }
 
 /// What a reading has added.
@@ -37,6 +43,12 @@ pub(crate) struct Added {
     pub(crate) by: [Option<u64>; COUNTERS],
     /// Somebody has cleared a counter.
     pub(crate) is_reset: bool,
+}
+
+impl Added {
+    fn grew(&self, counter: Counter) -> bool {
+        self.by.get(counter as usize).copied().flatten() > Some(0)
+    }
 }
 
 impl Watch {
@@ -55,16 +67,34 @@ impl Watch {
             added.is_reset |= grown.is_some_and(|grown| grown.is_reset);
             *by = grown.map(|grown| grown.by);
         }
+        self.went_down |= added.grew(Counter::LinkDowned);
         // Of traffic nothing is summed up but over all ports.
         for (slot, by) in added.by.iter().take(ERRORS).enumerate() {
-            self.count(slot, by.unwrap_or_default(), now);
+            let by = by.unwrap_or_default();
+            let by = match slot == Counter::XmitDiscards as usize {
+                true => self.dropped_before(by),
+                false => by,
+            };
+            self.count(slot, by, now);
         }
         self.tidy(now);
         Some(added)
     }
 
-    /// A sweep did not find the link any more.
+    /// What the reading before told, if that counts. What a port drops because its link is down says nothing of who takes its packets, and
+    /// that the link went down may be known only after the counter was read.
+    fn dropped_before(&mut self, now: u64) -> u64 {
+        let before = core::mem::replace(&mut self.dropped, now);
+        if core::mem::take(&mut self.went_down) {
+            self.dropped = 0;
+            return 0;
+        }
+        before
+    }
+
+    /// A sweep did not find the link any more, or found that it had been down.
     pub(crate) fn lose(&mut self, now: Duration) {
+        self.went_down = true;
         self.count(hour::LOST, 1, now);
     }
 

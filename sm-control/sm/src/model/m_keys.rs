@@ -11,7 +11,7 @@
 use sa_fabric::PortRef;
 use sa_wire::records::PortInfoRecord;
 
-use super::Subnet;
+use super::{PortState, Subnet};
 
 impl Subnet {
     /// All requests carry this key, if any, whatever ports show.
@@ -54,6 +54,7 @@ impl Subnet {
             port.told_m_key(&info);
         }
         port.info = Some(info);
+        port.came_up |= port.state() == Some(PortState::Init);
     }
 
     /// An end port took a Set that gives it this key. It may show none in its answer: that Set still had the old one.

@@ -199,8 +199,11 @@ impl Subnet {
     }
 
     /// It is found anew: what was missed when it was written stands until something is planned again.
-    pub(crate) const fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         (self.is_planned, self.is_as_left) = (false, false);
+        for node in &mut self.nodes {
+            node.forget_came_up();
+        }
     }
 
     /// It was found, and is read and written from now on.

@@ -132,6 +132,13 @@ impl Node {
         self.ports.get_mut(usize::from(number))
     }
 
+    /// Of which ports links came up is found anew.
+    pub(crate) fn forget_came_up(&mut self) {
+        // Nearly none did, and what is not written need not be fetched to be changed.
+        let ports = self.ports.iter_mut().filter(|port| port.came_up);
+        ports.for_each(|port| port.came_up = false);
+    }
+
     /// All ports with their numbers; of CAs and routers from 1 on.
     pub fn ports(&self) -> impl Iterator<Item = (u8, &Port)> {
         let first = usize::from(!self.is_switch());
@@ -165,6 +172,8 @@ pub struct Port {
     pub route: Option<Route>,
     /// The M_Key that requests carry, of end ports; `None` where none was answered to yet.
     pub m_key: Option<u64>,
+    /// The last sweep found it in Init: its link has come up since the sweep before.
+    pub came_up: bool,
     /// Whether that is the key which the port holds is not known: it hides its key, or was given one and did not answer.
     pub hides_m_key: bool,
 }

@@ -116,9 +116,9 @@ const ROOM: u64 = 16 << 10;
 struct Cables {
     console: Console,
     fabric: sa_fabric::Fabric,
-    inside: Vec<(PortRef, PortRef)>,
+    /// The next one to go first: each goes once before any goes again, so that none goes as often as one that flaps.
+    inside: VecDeque<(PortRef, PortRef)>,
     out: VecDeque<(PortRef, PortRef)>,
-    random: Rng,
     events: u64,
 }
 
@@ -137,13 +137,16 @@ impl Cables {
             !is_used(*one) && !is_used(*far) && (!is_host || nth % 40 == 0)
         };
         let inside = all.enumerate().filter(goes).map(|(_, cable)| cable);
-        let inside = inside.collect();
+        let mut inside: Vec<_> = inside.collect();
+        let mut random = Rng::new(1);
+        for last in (1..inside.len()).rev() {
+            inside.swap(last, random.below(last + 1));
+        }
         Ok(Self {
             console,
-            inside,
+            inside: inside.into(),
             fabric,
             out: VecDeque::new(),
-            random: Rng::new(1),
             events: 0,
         })
     }
@@ -158,8 +161,7 @@ impl Cables {
         if self.out.len() == 3 {
             return self.plug();
         }
-        let nth = self.random.below(self.inside.len());
-        let cable = self.inside.swap_remove(nth);
+        let cable = self.inside.pop_front().context("no cable is left")?;
         self.console
             .say(&format!("Unlink {}", self.name(cable.0)))?;
         self.out.push_back(cable);
@@ -170,7 +172,7 @@ impl Cables {
         if let Some(cable) = self.out.pop_front() {
             let (one, far) = (self.name(cable.0), self.name(cable.1));
             self.console.say(&format!("Link {one} {far}"))?;
-            self.inside.push(cable);
+            self.inside.push_back(cable);
         }
         Ok(())
     }

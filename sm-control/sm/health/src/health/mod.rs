@@ -15,7 +15,7 @@
 
 mod report;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ impl Health {
         self.follow(Arc::default(), now);
     }
 
-    /// Notes which links are there. Gives those that are not any more.
+    /// Notes which links are there. Gives those that went down.
     fn note_links(&mut self, now: Duration) -> Vec<(Guid, u8)> {
         let before = self.watches.iter_mut();
         let mut were: Vec<(Guid, u8)> = Vec::new();
@@ -124,12 +124,19 @@ impl Health {
                 were.push(*key);
             }
         }
+        // It was down for less than a sweep takes to come round.
+        let mut came_back = BTreeSet::new();
         for (device, port) in ends(&self.seen) {
             let key = (device.guid, port.number);
-            self.watches.entry(key).or_default().is_up = true;
+            let watch = self.watches.entry(key).or_default();
+            watch.is_up = true;
+            let was_active = core::mem::replace(&mut watch.is_active, port.is_active);
+            if port.came_up && was_active {
+                came_back.insert(key);
+            }
         }
         were.retain(|key| match self.watches.get_mut(key) {
-            Some(watch) if !watch.is_up => {
+            Some(watch) if !watch.is_up || came_back.contains(key) => {
                 watch.lose(now);
                 true
             }

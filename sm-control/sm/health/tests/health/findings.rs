@@ -165,6 +165,49 @@ fn a_link_that_comes_and_goes_is_found_by_counters_and_by_sweeps() {
 }
 
 #[test]
+fn a_link_that_was_down_for_less_than_a_sweep_was_down() {
+    let mut back = star(2);
+    back.devices[0].ports[1].came_up = true;
+    let mut bed = Bed::new(back.clone(), OPTIONS);
+    // Seen for the first time: nobody knows what was before.
+    bed.pass(MINUTE);
+    for _ in 0..3 {
+        assert!(bed.kinds().is_empty());
+        bed.follow(back.clone());
+        bed.pass(MINUTE);
+    }
+    assert_eq!(bed.kinds(), ["flapping"]);
+}
+
+#[test]
+fn packets_dropped_where_a_link_went_down_are_not_those_that_nobody_took() {
+    let mut bed = Bed::new(star(2), OPTIONS);
+    bed.pass(2 * MINUTE);
+    // Down is known after they were read, and more are dropped until it is back.
+    bed.port(1, 2).narrow.xmit_discards = 300.into();
+    bed.pass(MINUTE);
+    let mut without = star(2);
+    without.devices[0].ports.remove(1);
+    bed.follow(without);
+    bed.port(1, 2).narrow.xmit_discards = 600.into();
+    bed.pass(MINUTE);
+    bed.follow(star(2));
+    bed.pass(3 * MINUTE);
+    assert!(bed.kinds().is_empty());
+    // A port that counts itself how often its link went down.
+    bed.port(1, 1).narrow.xmit_discards = 300.into();
+    bed.port(1, 1).narrow.link_downed = 1;
+    bed.pass(3 * MINUTE);
+    assert!(bed.kinds().is_empty());
+    // With the link up all the time they are of somebody who takes none.
+    bed.port(1, 2).narrow.xmit_discards = 700.into();
+    bed.pass(MINUTE);
+    assert!(bed.kinds().is_empty(), "the link may be found down yet");
+    bed.pass(MINUTE);
+    assert_eq!(bed.kinds(), ["xmit_discards"]);
+}
+
+#[test]
 fn another_master_is_no_lost_link() {
     let mut bed = Bed::new(star(2), OPTIONS);
     bed.pass(MINUTE);

@@ -16,6 +16,8 @@ fn tree(k: usize) -> Seen {
     let lid = |device: usize| u16::try_from(device + 1).unwrap();
     // Edges, then middle switches, then tops, then hosts. Each link is told from both of its ends.
     let port = |at: usize, number: usize, peer: (usize, usize)| Port {
+        came_up: false,
+        is_active: true,
         number: u8::try_from(number + 1).unwrap(),
         lid: lid(at),
         end,

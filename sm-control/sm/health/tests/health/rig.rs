@@ -31,6 +31,8 @@ pub(crate) fn star(hosts: u8) -> Seen {
         number,
         lid: 1,
         end,
+        came_up: false,
+        is_active: true,
         peer: Some((usize::from(number), 1)),
     });
     let switch = device(1, "S", switch.collect());
@@ -39,6 +41,8 @@ pub(crate) fn star(hosts: u8) -> Seen {
             number: 1,
             lid: 1 + u16::from(number),
             end,
+            came_up: false,
+            is_active: true,
             peer: Some((0, number)),
         };
         device(0x10 + u64::from(number), &format!("H{number}"), vec![port])
