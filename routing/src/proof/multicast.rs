@@ -4,7 +4,10 @@
 //! of the group but the one they came by. Nothing assumes that the ports make a tree; a group whose ports
 //! close a ring is followed round it.
 
+mod changed;
 mod tree;
+
+pub use self::changed::ChangedTree;
 
 use sa_wire::{Sl, SlToVl};
 
@@ -40,6 +43,14 @@ impl DependencyGraph {
         }
     }
 
+    /// Adds the dependencies of packets that old trees have brought to a switch, from where new ones lead on.
+    pub(super) fn add_changed_trees(&self, topology: &Topology, trees: &[ChangedTree]) {
+        let mut flow = MulticastFlow::new(self, topology);
+        for tree in trees {
+            flow.add_changed(tree);
+        }
+    }
+
     /// Adds the dependencies of one group's packets, which these ports may send too. Members that
     /// only send are in no table.
     pub fn add_multicast_from(
@@ -60,10 +71,21 @@ struct MulticastFlow<'a> {
     old: Option<OldSl2Vl<'a>>,
     /// By switch: ports of the group at hand.
     ports: Vec<PortSet>,
-    /// By link: VLs on which packets of the group were seen, a bit each.
-    seen: Vec<u16>,
-    /// Link and VL, to be followed.
-    queue: Vec<(u32, u8)>,
+    /// The same before it changed; empty where it does not.
+    old_ports: Vec<PortSet>,
+    /// By link: VLs on which packets of the group were seen, a bit each; and those that an old port put there.
+    seen: Vec<[u16; 2]>,
+    /// What is to be followed.
+    queue: Vec<Came>,
+}
+
+/// By which channel a packet came.
+#[derive(Debug, Clone, Copy)]
+struct Came {
+    link: u32,
+    vl: u8,
+    /// By a port of the old tree: it may go on by either. Behind a new port all are new ones.
+    is_old: bool,
 }
 
 impl<'a> MulticastFlow<'a> {
@@ -74,7 +96,8 @@ impl<'a> MulticastFlow<'a> {
             topology,
             old: None,
             ports: vec![PortSet::default(); topology.switches.len()],
-            seen: vec![0; graph.channels.links.len()],
+            old_ports: Vec::new(),
+            seen: vec![[0; 2]; graph.channels.links.len()],
             queue: Vec::new(),
         }
     }
@@ -83,33 +106,80 @@ impl<'a> MulticastFlow<'a> {
     /// Cost: O(turns of the group), each channel followed once.
     fn add(&mut self, group: &MulticastRoute, senders: &[EndPortIx]) {
         self.ports.fill(PortSet::default());
-        self.seen.fill(0);
+        self.seen.fill([0; 2]);
         for (switch, ports) in &group.switches {
             self.ports[switch.index()] = *ports;
         }
-        for (switch, ports) in &group.switches {
-            let members = ports.iter().filter(|port| self.is_local(*switch, *port));
-            for input in members.collect::<Vec<_>>() {
-                self.forward(*switch, input, group.sl, None);
-            }
-        }
+        self.enter(group, false);
         let places = senders
             .iter()
             .map(|end| self.topology.end_port(*end).attached);
         for (switch, input) in places.flatten() {
             self.forward(switch, input, group.sl, None);
         }
-        while let Some((link, vl)) = self.queue.pop() {
-            let cable = self.graph.channels.links[link as usize];
-            let input = self.graph.channels.slots(cable.to)[usize::from(cable.input)];
-            self.forward(cable.to, input, group.sl, Some((link, vl)));
+        self.follow(group.sl);
+    }
+
+    /// Follows the packets that members have sent by the old tree, at each switch also by the new one.
+    fn add_changed(&mut self, tree: &ChangedTree) {
+        self.ports.fill(PortSet::default());
+        self.seen.fill([0; 2]);
+        self.old_ports = self.ports.clone();
+        for (switch, ports) in &tree.new {
+            self.ports[switch.index()] = *ports;
+        }
+        for (switch, ports) in &tree.old.switches {
+            self.old_ports[switch.index()] = *ports;
+        }
+        self.enter(&tree.old, true);
+        self.follow(tree.old.sl);
+    }
+
+    /// What members send.
+    fn enter(&mut self, group: &MulticastRoute, is_old: bool) {
+        for (switch, ports) in &group.switches {
+            let members = ports.iter().filter(|port| self.is_local(*switch, *port));
+            for input in members.collect::<Vec<_>>() {
+                match is_old {
+                    true => self.forward_old(*switch, input, group.sl, None),
+                    false => self.forward(*switch, input, group.sl, None),
+                }
+            }
         }
     }
 
-    /// Sends on a packet that came in by a port, on the channel `from` if by a cable.
-    fn forward(&mut self, switch: SwitchIx, input: u8, sl: Sl, from: Option<(u32, u8)>) {
-        let channels = &self.graph.channels;
+    /// What is in the queue, to its end.
+    fn follow(&mut self, sl: Sl) {
+        while let Some(came) = self.queue.pop() {
+            let cable = self.graph.channels.links[came.link as usize];
+            let input = self.graph.channels.slots(cable.to)[usize::from(cable.input)];
+            if came.is_old {
+                self.forward_old(cable.to, input, sl, Some(came));
+            }
+            self.forward(cable.to, input, sl, Some(came));
+        }
+    }
+
+    /// Sends on a packet that came in by a port, on a channel if by a cable.
+    fn forward(&mut self, switch: SwitchIx, input: u8, sl: Sl, from: Option<Came>) {
         let ports = self.ports[switch.index()];
+        self.forward_to((switch, ports), input, sl, (from, false));
+    }
+
+    /// The same by the old tree.
+    fn forward_old(&mut self, switch: SwitchIx, input: u8, sl: Sl, from: Option<Came>) {
+        let ports = self.old_ports[switch.index()];
+        self.forward_to((switch, ports), input, sl, (from, true));
+    }
+
+    fn forward_to(
+        &mut self,
+        (switch, ports): (SwitchIx, PortSet),
+        input: u8,
+        sl: Sl,
+        (from, is_old): (Option<Came>, bool),
+    ) {
+        let channels = &self.graph.channels;
         for output in ports.iter().filter(|output| *output != input) {
             // Masks of dumps may name ports that are not there.
             if usize::from(output) >= self.topology.switch(switch).ports.len() {
@@ -122,17 +192,21 @@ impl<'a> MulticastFlow<'a> {
             let vls = self.vls(switch, input, output, sl);
             let output = channels.slot(switch, output);
             for vl in Bits(vls.into()) {
-                if let Some((link, vl_before)) = from {
+                if let Some(came) = from {
                     let mut pairs = [0; 4];
-                    pairs[usize::from(vl_before / 4)] = 1 << (u32::from(vl_before) % 4 * 16 + vl);
-                    let turns = channels.links[link as usize].turns;
+                    pairs[usize::from(came.vl / 4)] = 1 << (u32::from(came.vl) % 4 * 16 + vl);
+                    let turns = channels.links[came.link as usize].turns;
                     self.graph.edges.add(turns + u32::from(output), &pairs);
                 }
-                let seen = &mut self.seen[next as usize];
+                let seen = &mut self.seen[next as usize][usize::from(is_old)];
                 // What follows from a channel follows once, by whatever cables it was reached.
                 if *seen >> vl & 1 == 0 {
                     *seen |= 1 << vl;
-                    self.queue.push((next, u8::try_from(vl).unwrap_or(0)));
+                    self.queue.push(Came {
+                        link: next,
+                        vl: u8::try_from(vl).unwrap_or(0),
+                        is_old,
+                    });
                 }
             }
         }

@@ -8,11 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::build::FabricBuilder;
 use common::generate::random_graph;
 use routing::engine::{EngineInput, Request, by_kind, files};
-use routing::proof::mixture::{Change, Moved, Safety, Stage};
+use routing::proof::mixture::{Change, ChangedTree, Moved, Safety, Stage};
 use routing::proof::{DependencyGraph, Hosts, Judge, PathSls, unicast_loop};
+use routing::tables::MulticastRoute;
 use routing::{EngineKind, GivenSl2Vl, NO_PATH, Peer, Qos, Routes, SwitchIx, Topology};
 use sa_rig::rng::Rng;
-use sa_wire::SlVlMask;
+use sa_wire::{Sl, SlVlMask};
 
 const SLS: PathSls<'static> = PathSls::Any(SlVlMask(1));
 
@@ -268,6 +269,76 @@ fn packets_from_where_a_host_was_count() {
         forgotten += usize::from(has_loop(&Moved::default()));
     }
     assert!(changed > 200 && forgotten > 0, "{changed} {forgotten}");
+}
+
+/// At switches of a ring: 1 leads on, 2 back, 3 to the host.
+fn tree(switches: &[(u32, &[u8])]) -> MulticastRoute {
+    let ports =
+        |(switch, ports): &(u32, &[u8])| (SwitchIx(*switch), ports.iter().copied().collect());
+    MulticastRoute {
+        sl: Sl::default(),
+        switches: switches.iter().map(ports).collect(),
+    }
+}
+
+#[test]
+fn packets_of_an_old_tree_that_a_new_one_leads_on_count() {
+    let topology = ring(4);
+    let routes = up_down(&topology, 0);
+    let moved = Moved::default();
+    let rows = vec![None; topology.switches.len()];
+    // Nobody turns at switch 2 but packets of a group whose member goes from switch 1 to switch 3.
+    let old = tree(&[(1, &[1, 3]), (2, &[2, 3])]);
+    let new = tree(&[(2, &[1, 3]), (3, &[2, 3])]);
+    let groups = [
+        tree(&[(2, &[1, 3]), (3, &[1, 2]), (0, &[1, 2]), (1, &[2, 3])]),
+        tree(&[(0, &[1, 3]), (1, &[1, 2]), (2, &[2, 3])]),
+        old.clone(),
+        new.clone(),
+    ];
+    let changed = [ChangedTree {
+        old: old.clone(),
+        new: new.switches,
+    }];
+    assert!(changed[0].is_mixed());
+    assert_eq!(changed[0].passes(&topology), 2);
+    let change = Change {
+        groups: &groups,
+        ..change((&topology, &routes), &rows, &moved)
+    };
+    assert_eq!(change.safety(None), Safety::AtOnce, "each tree by itself");
+    assert!(change.may_grow(None, &[]) && !change.may_grow(None, &changed));
+    let fewer = Change {
+        groups: &groups[1..],
+        ..change
+    };
+    assert!(fewer.may_grow(None, &changed));
+    let grown = ChangedTree {
+        old,
+        new: tree(&[(0, &[1, 3]), (1, &[1, 2, 3]), (2, &[2, 3])]).switches,
+    };
+    assert!(!grown.is_mixed(), "all of the old one stays");
+}
+
+#[test]
+fn a_packet_passes_the_longest_way_of_a_tree() {
+    let topology = ring(8);
+    let passes = |route: MulticastRoute| {
+        let new = Vec::new();
+        ChangedTree { old: route, new }.passes(&topology)
+    };
+    let line = tree(&[(2, &[1, 3]), (3, &[1, 2]), (4, &[1, 2]), (5, &[2, 3])]);
+    assert_eq!(passes(line), 4);
+    let two = tree(&[
+        (0, &[1, 3]),
+        (1, &[2, 3]),
+        (3, &[1]),
+        (4, &[1, 2]),
+        (5, &[2]),
+    ]);
+    assert_eq!(passes(two), 3, "the longer of two parts");
+    let all: Vec<(u32, &[u8])> = (0..8).map(|at| (at, [1, 2].as_slice())).collect();
+    assert_eq!(passes(tree(&all)), 8, "no tree");
 }
 
 /// What is left, and where the others were.

@@ -90,7 +90,8 @@ impl SetByClients {
         &self.succession
     }
 
-    fn tell(&self) {
+    /// Whoever follows looks again.
+    pub(super) fn tell(&self) {
         // Full: whoever follows has not looked yet, and will find these.
         let _ = self.tell.try_send(());
     }

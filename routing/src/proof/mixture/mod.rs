@@ -19,8 +19,8 @@
 //!
 //! # What is not in it
 //!
-//! * Trees of groups that change: all that are held at some moment count from beginning to end ([`Change::groups`]). A packet that a tree of before has
-//!   brought to a switch and one of afterwards leads on is not followed.
+//! * Trees of groups that change: all that are held at some moment count from beginning to end ([`Change::groups`]). Packets that a tree of before has
+//!   brought to a switch, and one of afterwards leads on, have a question of their own ([`Change::may_grow`]).
 //! * Entries that nobody knows. Who asks has to know what switches hold.
 //! * A switch whose new entry leads nowhere comes last, and does not go by the rule above. Packets that it gets by then are lost there, which
 //!   closes nothing.
@@ -51,7 +51,7 @@ use crate::topology::SwitchIx;
 pub use self::found::{Stage, Stages};
 pub use self::moved::Moved;
 pub use self::ways::Waiting;
-pub use super::multicast::OldSl2Vl;
+pub use super::multicast::{ChangedTree, OldSl2Vl};
 
 /// A change of tables.
 /// Borrows all it needs; made for one question and dropped.
@@ -178,6 +178,17 @@ impl Change<'_> {
         graph.add_unicast_between_hosts(topology, routes, *sls, hosts);
         self.add_groups(&graph, false);
         !graph.has_loop() && self.is_free(graph, Some(hosts), lids)
+    }
+
+    /// Whether packets that these old trees have brought may go on by the new ones while they are under way, with the routes of before or of
+    /// afterwards. Where not, the new ports have to wait until they are gone ([`ChangedTree::passes`]).
+    /// Cost: that of a proof of the new tables, and of the LIDs that change.
+    pub fn may_grow(&self, from: Option<&Proven>, trees: &[ChangedTree]) -> bool {
+        let lids = self.lids();
+        let graph = self.judge.unicast_to_join(from);
+        self.add_groups(&graph, false);
+        graph.add_changed_trees(self.judge.topology, trees);
+        !graph.has_loop() && self.is_free(graph, Some(&self.judge.hosts), &lids)
     }
 
     /// With what packets of groups need. `is_sl2vl`: by SL2VL tables of before, too.

@@ -18,6 +18,9 @@
 //!  second round    S0 ports 1 2        S1 port 3                         every switch holds less than it will
 //! ```
 //!
+//! Packets that the old tree has brought to a switch go on by its new ports, which is a turn that neither tree has. Where such turns could close a
+//! credit loop the second round waits until these packets are gone ([`Multicast::rest`], and in a sweep [`crate::Planned::trees_rest`]).
+//!
 //! An MLID that only gains ports, as with most joins, needs the second round alone; one that only loses them the first.
 //!
 //! # Who calls it when
@@ -43,8 +46,10 @@
 //! Values alone: it neither sends nor waits, and whoever calls it says when a round is over.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use routing::SwitchIx;
+use routing::proof::mixture::ChangedTree;
 use routing::tables::{MulticastRoute, PortSet};
 use sa_compiler::state::FabricState;
 use sa_fabric::NodeIx;
@@ -57,6 +62,7 @@ use sa_wire::{Guid, Mlid, Sl};
 
 use crate::PlanFinding;
 use crate::places::Index;
+use crate::transition;
 use crate::trees::{Memberships, Trees, WantedTrees};
 
 /// Blocks of each switch.
@@ -82,6 +88,52 @@ pub(crate) fn trees_of_change(
     parts: &FabricState,
     wanted: &[(Mlid, MulticastRoute)],
 ) -> Vec<MulticastRoute> {
+    let held = held_trees(found, parts);
+    let all: BTreeSet<Sl> = wanted.iter().map(|(_, route)| route.sl).collect();
+    let all: BTreeSet<Sl> = all.into_iter().chain([Sl::default()]).collect();
+    let mut trees: Vec<MulticastRoute> = wanted.iter().map(|(_, route)| route.clone()).collect();
+    for (mlid, switches) in held {
+        let own = wanted
+            .iter()
+            .filter(|(it, _)| it.get() == Mlid::MIN.get() + mlid);
+        let own: BTreeSet<Sl> = own.map(|(_, route)| route.sl).collect();
+        let sls = if own.is_empty() { &all } else { &own };
+        // Mostly the tree is the one that is wanted.
+        let is_new = |sl: &Sl| {
+            let same = |tree: &MulticastRoute| tree.sl == *sl && tree.switches == switches;
+            !switches.is_empty() && !wanted.iter().any(|(_, tree)| same(tree))
+        };
+        trees.extend(sls.iter().copied().filter(is_new).map(|sl| MulticastRoute {
+            sl,
+            switches: switches.clone(),
+        }));
+    }
+    trees
+}
+
+/// Groups whose tree changes so that old and new ports meet: packets of the old one may go on by the new one.
+pub(crate) fn changed_trees(
+    found: &Subnet,
+    parts: &FabricState,
+    wanted: &[(Mlid, MulticastRoute)],
+) -> Vec<ChangedTree> {
+    let held = held_trees(found, parts);
+    let changed = wanted.iter().filter_map(|(mlid, route)| {
+        let number = mlid.get().checked_sub(Mlid::MIN.get())?;
+        let tree = ChangedTree {
+            old: MulticastRoute {
+                sl: route.sl,
+                switches: held.get(&number)?.clone(),
+            },
+            new: route.switches.clone(),
+        };
+        tree.is_mixed().then_some(tree)
+    });
+    changed.collect()
+}
+
+/// By MLID, counted from the first: the ports to which switches forward it through which data passes.
+fn held_trees(found: &Subnet, parts: &FabricState) -> BTreeMap<u16, Vec<(SwitchIx, PortSet)>> {
     let index = Index::new(found, parts);
     let mut held: BTreeMap<u16, BTreeMap<SwitchIx, PortSet>> = BTreeMap::new();
     for node in found.nodes().iter().filter(|node| node.passes_data()) {
@@ -95,28 +147,11 @@ pub(crate) fn trees_of_change(
             }
         }
     }
-    let all: BTreeSet<Sl> = wanted.iter().map(|(_, route)| route.sl).collect();
-    let all: BTreeSet<Sl> = all.into_iter().chain([Sl::default()]).collect();
-    let mut trees: Vec<MulticastRoute> = wanted.iter().map(|(_, route)| route.clone()).collect();
-    for (mlid, switches) in held {
-        let own = wanted
-            .iter()
-            .filter(|(it, _)| it.get() == Mlid::MIN.get() + mlid);
-        let own: BTreeSet<Sl> = own.map(|(_, route)| route.sl).collect();
-        let sls = if own.is_empty() { &all } else { &own };
+    let trees = held.into_iter().map(|(mlid, switches)| {
         let switches = switches.into_iter().filter(|(_, ports)| !ports.is_empty());
-        let switches: Vec<_> = switches.collect();
-        // Mostly the tree is the one that is wanted.
-        let is_new = |sl: &Sl| {
-            let same = |tree: &MulticastRoute| tree.sl == *sl && tree.switches == switches;
-            !switches.is_empty() && !wanted.iter().any(|(_, tree)| same(tree))
-        };
-        trees.extend(sls.iter().copied().filter(is_new).map(|sl| MulticastRoute {
-            sl,
-            switches: switches.clone(),
-        }));
-    }
-    trees
+        (mlid, switches.collect())
+    });
+    trees.collect()
 }
 
 impl Multicast {
@@ -203,6 +238,12 @@ impl Multicast {
     /// False for most changes: joins add, and only a leave or a lost link takes away.
     pub fn is_losing(&self) -> bool {
         !self.losing.is_empty()
+    }
+
+    /// How long packets of the trees that switches hold need to be gone, before [`Self::last`] may follow [`Self::first`]: where they could go on
+    /// by new ports, and that could close a credit loop. None where nothing has to wait. To be asked before the first round is written.
+    pub fn rest(&self, held: &Subnet, parts: &FabricState) -> Option<Duration> {
+        transition::rest_of_trees(held, parts, &self.trees)
     }
 
     /// Switches that do not hold all of it, with how many blocks they lack.

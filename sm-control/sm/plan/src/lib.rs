@@ -39,6 +39,7 @@ mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use routing::proof::mixture::Waiting;
 use sa_compiler::pipeline::{self, Compiled, Inputs, PipelineError, ReadProblem, Stamp};
@@ -125,6 +126,7 @@ pub struct Planned {
     waiting: Vec<Waiting>,
     /// Of groups.
     trees: WantedTrees,
+    trees_rest: Option<Duration>,
 }
 
 impl Planner {
@@ -282,6 +284,7 @@ impl Planner {
             transition: Transition::default(),
             waiting: Vec::new(),
             trees,
+            trees_rest: None,
             sm_lid,
             inputs,
         })
@@ -295,6 +298,7 @@ impl Planned {
         let judged = self.judged_change_from(held, before);
         self.findings.extend(judged.finding);
         (self.transition, self.waiting) = (judged.transition, judged.waiting);
+        self.trees_rest = judged.trees_rest;
         self.transition.clone()
     }
 
@@ -310,6 +314,12 @@ impl Planned {
     ) -> transition::Judged {
         let parts = &self.compiled.parts;
         transition::of(held, (&self.wanted, &self.trees), parts, before)
+    }
+
+    /// How long packets of the trees of before need to be gone, before groups get their new ports ([`Multicast::last`]). None where nothing has to
+    /// wait. As of [`Self::change_from`].
+    pub const fn trees_rest(&self) -> Option<Duration> {
+        self.trees_rest
     }
 
     /// Routes have changed, and this was without a path meanwhile: a finding of this sweep.

@@ -253,6 +253,15 @@ impl View<'_> {
         let trained = |port: &sa_sm::model::Port| port.state() >= Some(PortState::Init);
         let is_port0 = at.port == 0;
         port.is_some_and(|port| is_port0 || (port.peer.is_some() && trained(port)))
+            && !self.stays_down(at)
+    }
+
+    /// Its far end is mute and nobody can make it Active: what is behind it was rebooted, or another cable was plugged in.
+    fn stays_down(&self, at: PortRef) -> bool {
+        let is_mute = |node| self.found.node(node).is_some_and(|node| node.is_mute);
+        let far = self.found.peer(at).filter(|far| is_mute(far.node));
+        let state = self.found.port(at).and_then(|port| port.state());
+        far.is_some() && !is_mute(at.node) && state != Some(PortState::Active)
     }
 
     /// The link from a port; none without a far end.

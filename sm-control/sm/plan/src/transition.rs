@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use routing::SwitchIx;
-use routing::proof::mixture::{self, Change, Moved, Safety, Stages, Waiting};
+use routing::proof::mixture::{self, Change, ChangedTree, Moved, Safety, Stages, Waiting};
 use routing::proof::{Judge, PathSls};
 use routing::tables::MulticastRoute;
 use sa_compiler::pipeline;
@@ -41,7 +41,7 @@ use sa_wire::records::SlToVlRecord;
 use sa_wire::smp::attribute;
 
 use crate::PlanFinding;
-use crate::groups::trees_of_change;
+use crate::groups::{changed_trees, trees_of_change};
 use crate::places::Index;
 use crate::sls_of_before::{gives_other_sls, held_sls};
 use crate::trees::WantedTrees;
@@ -58,6 +58,8 @@ pub(crate) struct Judged {
     pub(crate) waiting: Vec<Waiting>,
     /// What a person should know.
     pub(crate) finding: Option<PlanFinding>,
+    /// So long new ports of groups wait after the sweep, until packets of their old trees are gone.
+    pub(crate) trees_rest: Option<Duration>,
 }
 
 /// Looks at what `found` holds, which has been read, and at what is wanted. `before`: what is in service.
@@ -69,7 +71,8 @@ pub(crate) fn of(
     before: Option<&FabricState>,
 ) -> Judged {
     let differing = Differing::new(found, wanted);
-    if differing.routes.is_empty() && differing.sl2vl.is_empty() {
+    let changed = changed_trees(found, parts, trees);
+    if differing.routes.is_empty() && differing.sl2vl.is_empty() && changed.is_empty() {
         return Judged::default();
     }
     if differing.unknown > 0 {
@@ -79,6 +82,7 @@ pub(crate) fn of(
     let held = Held {
         moved: moved::since(before, parts),
         fresh: fresh::rows(found, parts),
+        changed,
         ..Held::new(found, parts, &differing, trees)
     };
     let old_sls = |source, lid| held_sls(parts, before, source, lid);
@@ -98,6 +102,25 @@ pub(crate) fn of(
         finding: Some(PlanFinding::OldSls),
         ..new
     }
+}
+
+/// How long new ports of groups wait between two sweeps, where routes stay as they are.
+pub(crate) fn rest_of_trees(
+    found: &Subnet,
+    parts: &FabricState,
+    trees: &WantedTrees,
+) -> Option<Duration> {
+    let changed = changed_trees(found, parts, trees);
+    let held = Held {
+        changed,
+        ..Held::new(
+            found,
+            parts,
+            &Differing::default(),
+            trees_of_change(found, parts, trees),
+        )
+    };
+    held.trees_rest(&held.rows, pipeline::path_sls(parts))
 }
 
 impl Judged {
@@ -139,6 +162,7 @@ impl Judged {
             },
             waiting: stages.waiting,
             finding,
+            trees_rest: None,
         }
     }
 }
@@ -168,6 +192,7 @@ const MOST_REST: Duration = Duration::from_secs(30);
 
 /// Switches with packets whose tables are to change.
 /// The same comparison as the writing makes.
+#[derive(Default)]
 struct Differing {
     /// With forwarding tables that do, as they are numbered in the subnet.
     routes: BTreeSet<sa_fabric::NodeIx>,
@@ -180,11 +205,7 @@ impl Differing {
     /// Compares each block that is wanted with what is held of it.
     /// Cost: a comparison of 64 bytes for each block of each switch.
     fn new(found: &Subnet, wanted: &Wanted) -> Self {
-        let mut differing = Self {
-            routes: BTreeSet::new(),
-            sl2vl: BTreeSet::new(),
-            unknown: 0,
-        };
+        let mut differing = Self::default();
         for (at, blocks) in &wanted.tables {
             let Some(node) = found.node(*at).filter(|node| node.passes_data()) else {
                 continue;
@@ -219,6 +240,8 @@ struct Held<'a> {
     sl2vl: HashMap<(SwitchIx, u8, u8), SlToVl>,
     /// Of groups, held and wanted.
     trees: Vec<MulticastRoute>,
+    /// Those of them whose old and new ports meet.
+    changed: Vec<ChangedTree>,
     /// Hosts that were elsewhere.
     moved: Moved,
     /// Of switches without data, if they wait for stages.
@@ -241,6 +264,7 @@ impl<'a> Held<'a> {
             rows: vec![None; parts.topology.switches.len()],
             sl2vl: HashMap::new(),
             trees,
+            changed: Vec::new(),
             moved: Moved::default(),
             fresh: Vec::new(),
         };
@@ -283,6 +307,36 @@ impl<'a> Held<'a> {
     /// Where packets have these SLs. Switches without data get their tables before anything else changes, or with the stages where there are
     /// any: with their links up, new entries there and old ones elsewhere are a moment that no stage has.
     fn transition(&self, sls: PathSls<'_>) -> Judged {
+        Judged {
+            trees_rest: self.trees_rest(&self.rows, sls),
+            ..self.of_routes(sls)
+        }
+    }
+
+    /// None where packets of old trees may go on by new ones.
+    fn trees_rest(&self, rows: &[Option<Vec<u8>>], sls: PathSls<'_>) -> Option<Duration> {
+        if self.changed.is_empty() {
+            return None;
+        }
+        let change = Change {
+            judge: pipeline::judge(self.parts, sls),
+            old: rows,
+            old_sl2vl: None,
+            groups: &self.trees,
+            moved: &self.moved,
+        };
+        if change.may_grow(self.parts.proven.as_deref(), &self.changed) {
+            return None;
+        }
+        let passes = self.changed.iter();
+        let passes = passes.map(|tree| tree.passes(&self.parts.topology)).max();
+        let passes = u32::try_from(passes.unwrap_or_default()).unwrap_or(u32::MAX);
+        let rest = self.life.map(|life| life.saturating_mul(passes));
+        Some(rest.unwrap_or(MOST_REST).min(MOST_REST))
+    }
+
+    /// Of routes and SL2VL.
+    fn of_routes(&self, sls: PathSls<'_>) -> Judged {
         let judged = self.judged(&self.rows, sls);
         let is_at_once = judged.finding.is_none() && judged.transition == Transition::default();
         if is_at_once || self.fresh.is_empty() {

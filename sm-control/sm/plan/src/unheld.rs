@@ -13,15 +13,16 @@
 //!
 //! Nothing here writes to a device: it judges what the sweep has left, and compiles once more.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use routing::engine::{Needs, by_kind};
 use sa_compiler::heard_sls::HeardSls;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_compiler::state::FabricState;
+use sa_fabric::NodeIx;
 use sa_fabric::sa_records::{Records, SaFabric};
-use sa_sm::model::{Block, Node, Subnet};
+use sa_sm::model::{Block, Node, Port, PortState, Subnet};
 use sa_sm::wanted::linear;
 use sa_snapshot::model::EngineSl;
 use sa_wire::Guid;
@@ -76,8 +77,9 @@ impl Planned {
             return Err(PlanError::NoSm);
         };
         let parts = &self.compiled.parts;
-        // Links, LIDs and PortInfo as planned: those were acknowledged, or the port is told apart by its own finding.
+        // LIDs and PortInfo as planned: those were acknowledged, or the port is told apart by its own finding.
         let mut records = with_tables(swept.records(), after);
+        leave_out_links(&mut records, after);
         // Without QoS the compiler takes SLs from options, and SL2VL tables would contradict it.
         records.qos = parts.options.qos;
         if records.qos {
@@ -217,6 +219,44 @@ fn with_tables(planned: &Records, after: &Subnet) -> Records {
         records.lfts.insert(lid, Arc::new(table.collect()));
     }
     records
+}
+
+/// A link to a mute node that did not come up is none: its ends are Down. What the mute end was believed to be says nothing.
+fn leave_out_links(records: &mut Records, after: &Subnet) {
+    if !after.nodes().iter().any(|node| node.is_mute) {
+        return;
+    }
+    let nodes = records.nodes.iter().filter_map(|record| {
+        let guid = Guid::new(record.node_guid.get()).ok()?;
+        Some((record.lid.get(), after.by_guid(guid)?))
+    });
+    let nodes: HashMap<u16, NodeIx> = nodes.collect();
+    let node = |lid: u16| after.node(*nodes.get(&lid)?);
+    let is_mute = |lid: u16| node(lid).is_some_and(|node| node.is_mute);
+    let is_up = |lid: u16, port: u8| {
+        let port = node(lid).and_then(|node| node.port(port));
+        port.and_then(Port::state) == Some(PortState::Active)
+    };
+    let mut down = BTreeSet::new();
+    records.links.retain(|link| {
+        let ends = [
+            (link.from_lid.get(), link.from_port),
+            (link.to_lid.get(), link.to_port),
+        ];
+        let has_mute = ends.iter().any(|(lid, _)| is_mute(*lid));
+        let mut heard = ends.iter().filter(|(lid, _)| !is_mute(*lid));
+        let stays = !has_mute || heard.all(|(lid, port)| is_up(*lid, *port));
+        if !stays {
+            down.extend(ends);
+        }
+        stays
+    });
+    for port in &mut records.ports {
+        if down.contains(&(port.lid.get(), port.port_num)) {
+            port.speed_supported_and_state =
+                port.speed_supported_and_state & 0xf0 | PortState::Down as u8;
+        }
+    }
 }
 
 /// A block as its switch holds it.

@@ -20,7 +20,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sa_compiler::state::FabricState;
 use sa_sm::writing::Wanted;
@@ -33,6 +33,8 @@ use crate::server::state::SetByClients;
 /// Who is in which group, and what was said of their tables.
 pub(super) struct Groups {
     members: Arc<SetByClients>,
+    /// Until then packets of trees that have changed may be under way, and no group gets new ports.
+    rests_until: Option<Instant>,
     /// What stands, in words.
     said: BTreeSet<String>,
 }
@@ -41,8 +43,29 @@ impl Groups {
     pub(super) fn new(members: &Arc<SetByClients>) -> Self {
         Self {
             members: Arc::clone(members),
+            rests_until: None,
             said: BTreeSet::new(),
         }
+    }
+
+    /// New ports wait for so long from now on. They follow by a later call, which is asked for here.
+    pub(super) fn rest(&mut self, rest: Option<Duration>) {
+        let Some(rest) = rest else {
+            return;
+        };
+        info!(
+            ms = rest.as_millis(),
+            "groups get their new ports when packets of their old trees are gone"
+        );
+        let until = Instant::now().checked_add(rest);
+        self.rests_until = self.rests_until.max(until);
+        self.members.tell();
+    }
+
+    /// Packets of old trees may be under way.
+    fn rests(&mut self) -> bool {
+        self.rests_until.take_if(|until| *until <= Instant::now());
+        self.rests_until.is_some()
     }
 
     /// What clients set in an earlier process is still there.
@@ -82,6 +105,10 @@ impl Manager {
     /// Programs switches for the groups as they are joined now. `parts`: the fabric in force. True where a switch did not answer, so
     /// that another try is worth while.
     pub(in crate::server) fn follow_groups(&mut self, parts: &FabricState) -> bool {
+        if self.groups.rests() {
+            self.is_quiet = false;
+            return true;
+        }
         // The members are an input of the plan: whatever comes of them here, the next sweep makes one.
         self.is_quiet = false;
         // The tables are another SM's, whatever snapshot an earlier run has left.
@@ -106,6 +133,9 @@ impl Manager {
         };
         self.multicast
             .set(sm_plan::held_multicast(&self.swept.subnet));
+        if self.groups.rests() {
+            return true;
+        }
         let missing = wanted.not_held(&self.swept.subnet);
         let words = missing.iter().map(|(switch, blocks)| {
             format!("switch {switch} does not hold {blocks} blocks of its multicast tables; some members of groups may hear nothing")
@@ -128,12 +158,17 @@ impl Manager {
         let mut sets = 0;
         // Most changes only add, and one round does.
         if wanted.is_losing() {
+            let rest = wanted.rest(&self.swept.subnet, parts);
             let first = Wanted {
                 tables: wanted.first(&self.swept.subnet),
                 leaves_multicast: true,
                 ..Wanted::default()
             };
             sets += self.write(first)?.sets;
+            self.groups.rest(rest);
+            if self.groups.rests() {
+                return Ok(sets);
+            }
         }
         let mut last = wanted.last(&self.swept.subnet, parts.options.use_mfttop);
         // Of ports, so no round of switches has to wait for them.

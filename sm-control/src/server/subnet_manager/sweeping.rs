@@ -51,6 +51,7 @@ impl Manager {
         let own = self.identity.now().info;
         let of_keys = self.key_ring.findings(&self.swept.subnet);
         self.said.tell(&own, &self.swept.subnet, &planned, of_keys);
+        self.groups.rest(planned.trees_rest());
         self.follow_groups(&planned.compiled.parts);
         let found = planned.provenance();
         let last = self.found.replace(found.clone());

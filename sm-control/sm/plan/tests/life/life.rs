@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fabric_simulator::{Simulator, Timing};
-use sa_fabric::PortRef;
+use sa_fabric::{NodeIx, PortRef};
 use sa_sm::sm_info::{SmInfo, SmState};
 use sa_wire::SlVlMask;
 
@@ -107,6 +107,16 @@ impl Life {
     pub(crate) fn meet(&mut self, kind: Kind) {
         self.scene().happen(kind);
         self.follow();
+    }
+
+    /// A switch answers nothing any more, then one is rebooted, and at last it answers again.
+    pub(crate) fn silence(&mut self, mute: NodeIx, rebooted: NodeIx) {
+        self.weather.mute = Some(mute);
+        self.scene().be_mute();
+        self.follow();
+        self.wire.simulator.reboot(rebooted);
+        self.follow();
+        self.meet(Kind::SwitchHeard);
     }
 
     fn scene(&mut self) -> Scene<'_> {

@@ -27,6 +27,7 @@ mod events;
 mod life;
 mod manager;
 mod mutants;
+mod mute;
 mod random;
 mod site;
 mod trees;

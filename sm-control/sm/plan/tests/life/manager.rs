@@ -66,6 +66,9 @@ impl fmt::Display for Came {
             return write!(f, "{self:?}");
         };
         write!(f, "published, {not_held} blocks not held")?;
+        if promise.is_unproved {
+            write!(f, ", not proved")?;
+        }
         for stage in &promise.stages {
             let lids: u32 = stage.lids.values().map(|bits| bits.count_ones()).sum();
             let to = if stage.leads_nowhere {
@@ -183,6 +186,7 @@ impl Manager {
     fn publish(&mut self, wire: &mut Wire, planned: Planned, over: &mut Over) {
         self.own.state = SmState::Master;
         let promise = promise_of(&planned);
+        wire.rest(planned.trees_rest());
         over.sets += self.write_groups(wire, &planned.compiled, &promise);
         let not_held = planned.not_held(&self.swept.subnet).len();
         self.is_quiet = over.sets == 0 && not_held == 0 && !self.swept.memory.has_refused();
@@ -225,12 +229,14 @@ impl Manager {
         };
         let mut sets = 0;
         if wanted.is_losing() {
+            let rest = wanted.rest(&self.swept.subnet, parts);
             let first = Wanted {
                 tables: wanted.first(&self.swept.subnet),
                 leaves_multicast: true,
                 ..Wanted::default()
             };
             sets += self.write(wire, first, promise);
+            wire.rest(rest);
         }
         let mut last = wanted.last(&self.swept.subnet, parts.options.use_mfttop);
         let (tables, _) = sm_plan::alias_tables(&self.swept.subnet, &self.aliases);

@@ -115,6 +115,11 @@ impl Wire {
         }
     }
 
+    /// So long nothing is sent.
+    pub(crate) fn rest(&mut self, rest: Option<Duration>) {
+        self.now += rest.unwrap_or_default();
+    }
+
     /// Nothing is open: until an answer that is late comes, or the sweep gives it up.
     fn wait<P: Plan>(&mut self, sweep: &mut Sweep<P>, open: &mut Open) {
         let wakes = [self.simulator.next_at(), sweep.wakes_at()];
