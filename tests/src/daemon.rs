@@ -175,8 +175,13 @@ impl Daemon {
     }
 
     /// Ends it by SIGTERM.
-    pub fn terminate(mut self) -> Result<(ExitStatus, String)> {
+    pub fn terminate(self) -> Result<(ExitStatus, String)> {
         self.signal("TERM")?;
+        self.ended()
+    }
+
+    /// Waits until it has ended by itself. Gives how, and what it logged.
+    pub fn ended(mut self) -> Result<(ExitStatus, String)> {
         let mut status = None;
         wait_for("sapphired's end", PATIENCE, || {
             status = self.child.try_wait()?;

@@ -430,16 +430,21 @@ impl Process {
         }
     }
 
+    /// Sends a signal, such as `HUP`.
+    pub fn signal(&self, name: &str) -> io::Result<()> {
+        let id = self.child.id().to_string();
+        let mut command = Command::new("sh");
+        command.args(["-c", "kill -\"$1\" \"$2\"", "sh", name, &id]);
+        command.status().map(drop)
+    }
+
     /// Asks it to end (SIGTERM), so that it gives its place on the fabric back; insists after five
     /// seconds.
     pub fn stop(&mut self) {
         if matches!(self.child.try_wait(), Ok(Some(_))) {
             return;
         }
-        let id = self.child.id().to_string();
-        let asked = Command::new("sh")
-            .args(["-c", "kill -TERM \"$1\"", "sh", &id])
-            .status();
+        let asked = self.signal("TERM");
         let child = &mut self.child;
         let gone = || Ok(matches!(child.try_wait(), Ok(Some(_))));
         if asked.is_err() || wait_for("the end", STOP, gone).is_err() {

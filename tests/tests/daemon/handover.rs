@@ -79,16 +79,37 @@ fn states(asker: &mut Asker) -> [Option<u8>; 2] {
     })
 }
 
-/// Waits until they are this. Gives how long that took.
-fn until(asker: &mut Asker, wanted: [Option<u8>; 2]) -> Result<Duration> {
-    let begun = Instant::now();
+/// Waits until they are this.
+fn until(asker: &mut Asker, wanted: [Option<u8>; 2]) -> Result<()> {
+    longest(asker, wanted).map(drop)
+}
+
+/// The same after something has happened to one of them. Prints for how long there was no master.
+fn until_after(what: &str, asker: &mut Asker, wanted: [Option<u8>; 2]) -> Result<()> {
+    let longest = longest(asker, wanted).context(what.to_owned())?;
+    println!(
+        "{what}: at most {} ms without a master",
+        longest.as_millis()
+    );
+    Ok(())
+}
+
+/// Waits until they are this. Gives the longest time in which neither was seen as the master, from now on. One that does not answer is
+/// waited for meanwhile, so it may have been less.
+fn longest(asker: &mut Asker, wanted: [Option<u8>; 2]) -> Result<Duration> {
+    let mut longest = Duration::ZERO;
+    let mut seen = Instant::now();
     let mut last = [None; 2];
     wait_for("both SMs", PATIENCE, || {
         last = states(asker);
+        if last.contains(&Some(MASTER)) {
+            longest = longest.max(seen.elapsed());
+            seen = Instant::now();
+        }
         Ok(last == wanted)
     })
     .with_context(|| format!("they are {last:?}"))?;
-    Ok(begun.elapsed())
+    Ok(longest)
 }
 
 /// All ports have the SM that is on this node.
@@ -137,16 +158,14 @@ fn one_that_is_stopped_hands_over() -> Result<()> {
     let first = our_master(&fabric, "H1", 5, RARE)?;
     let mut second = ours(&fabric, "H2", 2, RARE)?;
     second.wait_logged("standing by: the SM of port")?;
-    until(&mut asker, [Some(MASTER), Some(STANDBY)])?;
+    until(&mut asker, BACK)?;
     let before = ports_lids(&fabric, "H2")?;
     first.wait_known(&mut asker)?;
 
-    let (ended, logged) = first.terminate()?;
-    ensure!(
-        ended.success() && logged.contains("handed over to the SM of port"),
-        "{logged}"
-    );
-    until(&mut asker, [None, Some(MASTER)]).with_context(|| logged + &second.logged())?;
+    first.signal("TERM")?;
+    until_after("ours is stopped beside ours", &mut asker, TAKEN)
+        .with_context(|| second.logged())?;
+    has_handed_over(first)?;
     ensure!(second.next_epoch("ready")? >= 1);
     until_all_follow(&fabric, "H2")?;
     ensure!(ports_lids(&fabric, "H2")?.0 == before.0, "LIDs stay");
@@ -162,14 +181,49 @@ fn one_that_is_stopped_hands_over_to_an_opensm() -> Result<()> {
     let first = our_master(&fabric, "H1", 5, RARE)?;
     let mut opensm = fabric.opensm_standing_by("H2", &["-p", "2"])?;
     first.wait_known(&mut asker)?;
-    let (ended, logged) = first.terminate()?;
-    ensure!(
-        ended.success() && logged.contains("handed over to the SM of port"),
-        "{logged}"
-    );
+    first.signal("TERM")?;
     // OpenSM polls each 10 s by default, and would miss it after a minute.
     // That is all that the simulator can show: it swallows the TrapRepress for which OpenSM's next sweep waits.
-    until(&mut asker, [None, Some(MASTER)])?;
+    until_after("ours is stopped beside OpenSM", &mut asker, TAKEN)?;
+    has_handed_over(first)?;
+    opensm.stop();
+    Ok(())
+}
+
+/// SIGKILL of the master: polls of the other one find that out.
+#[test]
+fn one_that_is_killed_is_missed() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let (fabric, mut asker) = bed()?;
+    let first = our_master(&fabric, "H1", 5, OFTEN)?;
+    let mut second = ours(&fabric, "H2", 2, OFTEN)?;
+    second.wait_logged("standing by: the SM of port")?;
+    until(&mut asker, BACK)?;
+    let before = ports_lids(&fabric, "H2")?;
+    drop(first);
+    until_after("ours is killed beside ours", &mut asker, TAKEN)
+        .with_context(|| second.logged())?;
+    until_all_follow(&fabric, "H2")?;
+    ensure!(ports_lids(&fabric, "H2")?.0 == before.0, "LIDs stay");
+    Ok(())
+}
+
+#[test]
+fn one_that_is_killed_is_missed_by_an_opensm() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let (fabric, mut asker) = bed()?;
+    let first = our_master(&fabric, "H1", 5, OFTEN)?;
+    let conf = opensms(&fabric, 2)?;
+    let mut opensm = fabric.opensm_standing_by("H2", &["-F", &conf])?;
+    first.wait_known(&mut asker)?;
+    until(&mut asker, BACK)?;
+    drop(first);
+    until_after("ours is killed beside OpenSM", &mut asker, TAKEN)?;
+    until_all_follow(&fabric, "H2")?;
     opensm.stop();
     Ok(())
 }
@@ -184,11 +238,28 @@ fn a_greater_opensm_gets_the_subnet_and_it_is_taken_over_when_that_is_killed() -
     let mut ours = our_master(&fabric, "H1", 1, OFTEN)?;
     // Its first sweep as the master may never come, as above.
     let opensm = fabric.opensm_until("Entering MASTER state", "H2", &["-p", "9"])?;
-    until(&mut asker, [Some(STANDBY), Some(MASTER)])?;
+    until(&mut asker, HANDED)?;
     ours.wait_logged("handed over to the SM of port")?;
 
     drop(opensm);
-    until(&mut asker, [Some(MASTER), None])?;
+    until_after("OpenSM is killed", &mut asker, [Some(MASTER), None])?;
+    until_all_follow(&fabric, "H1")
+}
+
+/// SIGTERM: it hands over to nobody.
+#[test]
+fn an_opensm_that_is_stopped_is_missed() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let (fabric, mut asker) = bed()?;
+    let mut opensm = fabric.opensm("H2", &["-p", "5"])?;
+    let mut ours = ours(&fabric, "H1", 2, OFTEN)?;
+    ours.wait_logged("standing by: the SM of port")?;
+    until(&mut asker, HANDED)?;
+    opensm.signal("TERM")?;
+    until_after("OpenSM is stopped", &mut asker, [Some(MASTER), None])?;
+    opensm.stop();
     until_all_follow(&fabric, "H1")
 }
 
@@ -200,7 +271,7 @@ fn a_greater_one_gets_the_subnet_of_an_opensm() -> Result<()> {
     let (fabric, mut asker) = bed()?;
     let mut opensm = fabric.opensm("H1", &["-p", "1"])?;
     let mut ours = our_master(&fabric, "H2", 9, RARE)?;
-    until(&mut asker, [Some(STANDBY), Some(MASTER)])?;
+    until(&mut asker, HANDED)?;
     until_all_follow(&fabric, "H2")?;
     ours.alive()?;
     opensm.stop();
@@ -219,10 +290,10 @@ fn a_priority_that_changes_moves_the_subnet() -> Result<()> {
     second.wait_logged("standing by: the SM of port")?;
     first.wait_known(&mut asker)?;
     reprioritise(&fabric, &second, "H2", 9)?;
-    until(&mut asker, [Some(STANDBY), Some(MASTER)])?;
+    until_after("ours is raised beside ours", &mut asker, HANDED)?;
     until_all_follow(&fabric, "H2")?;
     reprioritise(&fabric, &second, "H2", 1)?;
-    until(&mut asker, [Some(MASTER), Some(STANDBY)])?;
+    until_after("ours is lowered beside ours", &mut asker, BACK)?;
     until_all_follow(&fabric, "H1")
 }
 
@@ -236,11 +307,31 @@ fn a_priority_that_changes_moves_the_subnet_of_an_opensm() -> Result<()> {
     let mut ours = ours(&fabric, "H2", 2, RARE)?;
     ours.wait_logged("standing by: the SM of port")?;
     reprioritise(&fabric, &ours, "H2", 9)?;
-    until(&mut asker, [Some(STANDBY), Some(MASTER)])?;
+    until_after("ours is raised beside OpenSM", &mut asker, HANDED)?;
     until_all_follow(&fabric, "H2")?;
     reprioritise(&fabric, &ours, "H2", 1)?;
-    until(&mut asker, [Some(MASTER), Some(STANDBY)])?;
+    until_after("ours is lowered beside OpenSM", &mut asker, BACK)?;
     until_all_follow(&fabric, "H1")?;
+    opensm.stop();
+    Ok(())
+}
+
+/// By SIGHUP of the OpenSM: it reads its file and hands over.
+#[test]
+fn an_opensm_of_less_priority_than_before_hands_over() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let (fabric, mut asker) = bed()?;
+    let conf = opensms(&fabric, 5)?;
+    let mut opensm = fabric.opensm("H1", &["-F", &conf])?;
+    let mut ours = ours(&fabric, "H2", 2, RARE)?;
+    ours.wait_logged("standing by: the SM of port")?;
+    until(&mut asker, BACK)?;
+    opensms(&fabric, 1)?;
+    opensm.signal("HUP")?;
+    until_after("OpenSM is lowered", &mut asker, HANDED)?;
+    until_all_follow(&fabric, "H2")?;
     opensm.stop();
     Ok(())
 }
@@ -268,8 +359,31 @@ fn a_host_that_claims_to_be_the_master_is_refused_and_told() -> Result<()> {
         }
     }
     second.wait_logged("was refused: who sent it says that it is the SM of port")?;
-    until(&mut asker, [Some(MASTER), Some(STANDBY)])?;
+    until(&mut asker, BACK)?;
     Ok(())
+}
+
+/// The one on H1 is gone, and the other one is the master.
+const TAKEN: [Option<u8>; 2] = [None, Some(MASTER)];
+/// H2 has the subnet of H1.
+const HANDED: [Option<u8>; 2] = [Some(STANDBY), Some(MASTER)];
+/// H1 has it again.
+const BACK: [Option<u8>; 2] = [Some(MASTER), Some(STANDBY)];
+
+/// It ends without an error, and not before it has handed over.
+fn has_handed_over(daemon: Daemon) -> Result<()> {
+    let (ended, logged) = daemon.ended()?;
+    let is_told = logged.contains("handed over to the SM of port");
+    ensure!(ended.success() && is_told, "{logged}");
+    Ok(())
+}
+
+/// What OpenSM goes by, which polls as often as [`OFTEN`].
+fn opensms(fabric: &Fabric, priority: u8) -> Result<String> {
+    let path = fabric.dir().join("of-opensm.conf");
+    let text = "sminfo_polling_timeout 300\npolling_retry_number 2\n";
+    fs::write(&path, format!("sm_priority {priority}\n{text}"))?;
+    Ok(path.display().to_string())
 }
 
 /// A master knows an SM from the sweep that has met it.
