@@ -316,6 +316,31 @@ fn a_priority_that_changes_moves_the_subnet_of_an_opensm() -> Result<()> {
     Ok(())
 }
 
+/// No sweep is to come for long by which the former master would look.
+#[test]
+fn one_that_handed_over_by_sighup_takes_over_again() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let (fabric, mut asker) = bed()?;
+    let mut first = our_master(&fabric, "H1", 5, OFTEN)?;
+    let mut second = ours(&fabric, "H2", 2, OFTEN)?;
+    second.wait_logged("standing by: the SM of port")?;
+    first.wait_known(&mut asker)?;
+    reprioritise(&fabric, &first, "H1", 1)?;
+    until_after("ours, the master, is lowered", &mut asker, HANDED)?;
+    until_all_follow(&fabric, "H2")?;
+    first.wait_logged("is read with each poll, to go on with it")?;
+    drop(second);
+    until_after(
+        "ours is killed beside the one before",
+        &mut asker,
+        [Some(MASTER), None],
+    )
+    .with_context(|| first.logged())?;
+    until_all_follow(&fabric, "H1")
+}
+
 /// By SIGHUP of the OpenSM: it reads its file and hands over.
 #[test]
 fn an_opensm_of_less_priority_than_before_hands_over() -> Result<()> {

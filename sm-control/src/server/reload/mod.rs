@@ -298,7 +298,18 @@ impl<'a> Loader<'a> {
     /// Loads because somebody, or a file, asks for it.
     fn reload(&mut self, cause: Cause) {
         reconfigured::look(self.config, &self.status);
-        if self.load(Due::ordered(cause)) != Outcome::Done {
+        let due = Due::ordered(cause);
+        let outcome = self.load(due);
+        // Who stands by from now on has somebody to poll. What fails otherwise waits for another order.
+        if let Outcome::Failed {
+            again_in: Some(again_in),
+            ..
+        } = outcome
+        {
+            let config = self.applied.as_deref().unwrap_or(self.config);
+            self.schedule.retry(due, Some(again_in), config);
+        }
+        if outcome != Outcome::Done {
             self.report.reload_failed();
         }
     }
