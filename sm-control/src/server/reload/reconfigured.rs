@@ -14,7 +14,7 @@ use tracing::{info, warn};
 use crate::config::{Config, Written};
 use crate::server::operators::status::Status;
 
-/// Reads the file again and says what differs from the configuration in force; comments do not.
+/// Reads the file again and says what differs from what it was at the start; comments do not.
 /// Each difference is logged once; the status shows it until it is gone.
 pub(in crate::server) fn look(config: &Config, status: &Status) {
     // A configuration that never was a file, as in tests.
@@ -23,7 +23,7 @@ pub(in crate::server) fn look(config: &Config, status: &Status) {
     }
     let path = config.written.path.display();
     let difference = match Config::read(&config.written.path) {
-        Ok(now) if says(&now) == says(config) => None,
+        Ok(now) if is_as_read(config, &now) => None,
         Ok(_) => Some(format!("{path} has changed; restart sapphired to apply it")),
         Err(error) => Some(format!(
             "a restart would fail: {error}; what the daemon was started with stays in force"
@@ -39,6 +39,12 @@ pub(in crate::server) fn look(config: &Config, status: &Status) {
     status.reconfigure(difference);
 }
 
+/// Not by the configuration in force, which has more than the file: the Subnet Manager's device, if nobody named it.
+fn is_as_read(config: &Config, now: &Config) -> bool {
+    let read = Config::parse_at(&config.written.path, &config.written.text);
+    read.is_ok_and(|read| says(&read) == says(now))
+}
+
 /// Every key and its value; not how it was written. Two configurations that mean the same have the
 /// same words.
 fn says(config: &Config) -> String {
@@ -47,4 +53,31 @@ fn says(config: &Config) -> String {
         ..config.clone()
     };
     format!("{bare:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::server::subnet_manager::with_its_port;
+
+    const SM: &str =
+        "[fabric]\nsource = \"sweep\"\n[[port]]\ntransport = \"umad\"\ndevice = \"mlx5_0\"\n";
+
+    #[test]
+    fn what_a_subnet_manager_adds_to_its_port_is_no_change() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("sapphired.toml");
+        fs::write(&path, SM).unwrap();
+        let config = with_its_port(Config::read(&path).unwrap());
+        let status = Status::new(&config, vec![(Arc::default(), Arc::default())]);
+        look(&config, &status);
+        assert_eq!(status.reconfigured(), None);
+        fs::write(&path, SM.replace("mlx5_0", "mlx5_1")).unwrap();
+        look(&config, &status);
+        let told = status.reconfigured().unwrap();
+        assert!(told.contains("restart sapphired to apply it"), "{told}");
+    }
 }
