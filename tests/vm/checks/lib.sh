@@ -174,7 +174,8 @@ ipoib_of() {
 	g=$(guid "$1" | sed 's/0x//; s/../&:/g; s/:$//')
 	grep -l "$g" /sys/class/net/*/address | head -n1 | sed 's|/sys/class/net/||; s|/address||'
 }
-# IPoIB on devices, each in a namespace of its own, ib-1, ib-2 and so on, as 10.9.0.1, 10.9.0.2 ..
+# IPoIB on devices, each in a namespace of its own, ib-1, ib-2 and so on, as 10.9.0.1, 10.9.0.2 .. With NO_IPV6 they join no
+# groups of IPv6, some of which are left again as time goes by.
 ipoib_between() { # DEVICE...
 	local n=0 d i
 	modprobe ib_ipoib
@@ -184,7 +185,9 @@ ipoib_between() { # DEVICE...
 		found() { [ -n "$(ipoib_of "$d")" ]; }
 		until_true 10 found || return 1
 		i=$(ipoib_of "$d")
-		ip netns add ib-$n && ip link set "$i" netns ib-$n || return 1
+		ip netns add ib-$n || return 1
+		[ -z "${NO_IPV6:-}" ] || ip netns exec ib-$n bash -c 'echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6'
+		ip link set "$i" netns ib-$n || return 1
 		ip netns exec ib-$n ip addr add 10.9.0.$n/24 dev "$i"
 		ip netns exec ib-$n ip link set "$i" up
 	done

@@ -3,6 +3,7 @@
 mod compare;
 mod connect;
 mod paths;
+mod pings;
 mod rmpp;
 mod route;
 mod split;
@@ -13,7 +14,7 @@ use anyhow::{Result, bail};
 
 /// `compare LID DEVICE...` asks OpenSM and the SA at a LID from these devices; `record FILE DEVICE...`
 /// asks the subnet's SA the same, `replay FILE DEVICE...` compares; `rmpp SERVER CLIENT` segments and puts together against the kernel; `steady DEVICE FILE` asks for paths until the file
-/// exists; `connect FROM TO` has the kernel connect two devices; `route FROM TO [PORT]` has the kernel resolve a route between two devices, `routes FROM TO
+/// exists; `pings FILE COMMAND...` runs a ping so long; `connect FROM TO` has the kernel connect two devices; `route FROM TO [PORT]` has the kernel resolve a route between two devices, `routes FROM TO
 /// COUNT` so many.
 pub(crate) fn run(words: &[String]) -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -39,6 +40,7 @@ pub(crate) fn run(words: &[String]) -> Result<()> {
         ["split", server, client] => split::run(server, client),
         ["split-hold", device] => split::hold(device),
         ["split-look"] => split::look(),
+        ["pings", until, ping @ ..] => pings::run(until, ping),
         ["steady", device, until] => steady::run(device, until),
         _ => bail!("guest {words:?}: no such thing to do"),
     }

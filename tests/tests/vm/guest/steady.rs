@@ -8,7 +8,9 @@ use anyhow::{Context, Result};
 use sa_port::umad::UmadClient;
 use sa_port::{AskError, ClientPort, Patience, Reply};
 use sa_wire::Lid;
+use sa_wire::path_record::PathRecord;
 use sa_wire::request;
+use sa_wire::sa::DATA_OFFSET;
 use sa_wire::umad::MAD_SIZE;
 
 /// Between two requests.
@@ -46,6 +48,12 @@ pub(super) fn run(device: &str, until: &str) -> Result<()> {
             Ok(()) => {
                 let status = u16::from_be_bytes([reply.mad[4], reply.mad[5]]);
                 *seen.statuses.entry(status).or_default() += 1;
+                let asked = [to, state.lid].map(Lid::raw);
+                let is_wrong = match status {
+                    0 => ends(&reply) != Some(asked),
+                    other => other != NO_SA,
+                };
+                seen.wrong += u64::from(is_wrong);
                 if status == 0 {
                     seen.note(last.duration_since(began), last.elapsed());
                     last = Instant::now();
@@ -58,9 +66,10 @@ pub(super) fn run(device: &str, until: &str) -> Result<()> {
     }
     seen.note(last.duration_since(began), last.elapsed());
     println!(
-        "steady asked={} silent={} longest_ms={} statuses={:x?} pauses={:?}",
+        "steady asked={} silent={} wrong={} longest_ms={} statuses={:x?} pauses={:?}",
         seen.asked,
         seen.silent,
+        seen.wrong,
         seen.longest.as_millis(),
         seen.statuses,
         seen.pauses
@@ -68,10 +77,23 @@ pub(super) fn run(device: &str, until: &str) -> Result<()> {
     Ok(())
 }
 
+/// Of the kernel of a host that has no SA any more: it knows no such method and attribute.
+const NO_SA: u16 = 0x0c;
+
+/// DLID and SLID of the PathRecord in it.
+fn ends(reply: &Reply) -> Option<[u16; 2]> {
+    let at = DATA_OFFSET + core::mem::offset_of!(PathRecord, dlid);
+    let lids: &[u8; 4] = reply.mad.get(at..)?.first_chunk()?;
+    let [a, b, c, d] = *lids;
+    Some([u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])])
+}
+
 #[derive(Default)]
 struct Seen {
     asked: u64,
     silent: u64,
+    /// Answers of an SA that are no record, or one of another path.
+    wrong: u64,
     /// Longest time between two records.
     longest: Duration,
     statuses: BTreeMap<u16, u64>,

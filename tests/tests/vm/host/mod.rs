@@ -11,6 +11,7 @@ mod saquery;
 mod split;
 mod systemd;
 mod tables;
+mod two_sms;
 mod umad;
 mod vm;
 
@@ -81,7 +82,8 @@ const AT_ONCE: usize = 2;
 type Test = (&'static str, fn() -> Result<String>);
 
 /// The longest first.
-const TESTS: [Test; 11] = [
+const TESTS: [Test; 12] = [
+    ("two_sms_hand_the_subnet_over", two_sms::hand_over),
     ("tables_and_saquery_equal_opensms", tables::equal_opensms),
     ("the_standbys_daemon_takes_over", beside::fails_over),
     ("osmtest_passes_on_a_tree_read_as_dumped", osmtest::passes),
