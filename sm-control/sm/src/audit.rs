@@ -223,12 +223,19 @@ impl Round {
     }
 }
 
-/// True where the node holds something else than was known.
+/// True where the node holds something else than was known, or an entry of a group where nobody has looked.
 ///
-/// What was known stays as it is where both agree, and where nothing was known: this reads back, it does not discover.
+/// What was known stays as it is where both agree, and where nothing was known: this reads back, it does not discover. Multicast blocks
+/// are the exception, as a sweep reads those alone that may be used.
 fn table_told(node: &mut Node, block: Block, data: Data) -> bool {
-    // Not known: a Set of it has had no answer since the round began.
-    let is_other = node.tables.get(block).is_some_and(|known| *known != data);
+    // Where none of its blocks is known a Set had no answer: what is written next is there.
+    let is_unread =
+        block.attribute == attribute::MULTICAST_TABLE && node.tables.multicast_known() > 0;
+    let is_other = match node.tables.get(block) {
+        Some(known) => *known != data,
+        // Not known: a Set of it has had no answer since the round began.
+        None => is_unread && data != [0; 64],
+    };
     if is_other {
         node.tables.set(block, data);
     }

@@ -411,7 +411,13 @@ impl<P: Plan> Sweep<P> {
         let is_last = is_last(&phase);
         self.phase = match phase {
             Phase::Finding(discovery) => self.found(*discovery),
-            Phase::Reading(reading) => self.write(*reading),
+            Phase::Reading(mut reading) => {
+                let (tables, subnet, wanted) = &mut *reading;
+                match tables.goes_on(subnet, wanted) {
+                    true => Phase::Reading(reading),
+                    false => self.write(*reading),
+                }
+            }
             last => last,
         };
         !is_last
@@ -445,8 +451,7 @@ impl<P: Plan> Sweep<P> {
     }
 
     /// From reading to writing. From here on the model has what each node holds, as far as it tells.
-    fn write(&mut self, (reading, mut subnet, wanted): (Reading, Subnet, Arc<Wanted>)) -> Phase {
-        reading.finish(&mut subnet);
+    fn write(&mut self, (_, subnet, wanted): (Reading, Subnet, Arc<Wanted>)) -> Phase {
         let transition = self.plan.take().map(|mut plan| plan.transition(&subnet));
         if self.is_dry {
             return Phase::Refused(Box::new(subnet));

@@ -183,7 +183,33 @@ impl Multicast {
         for (at, node) in found.places().filter(|(_, node)| node.is_switch()) {
             all.switch(at, node, routes.remove(&at).unwrap_or_default());
         }
+        all.empty_unread(found);
         all
+    }
+
+    /// A group of MLIDs that come into use and that no sweep has read: empty blocks of them at switches outside of the trees, which may hold
+    /// what an earlier Subnet Manager has left.
+    fn empty_unread(&mut self, found: &Subnet) {
+        let wanted = self.tables.values().flatten();
+        let used = wanted.filter(|(_, data)| **data != EMPTY);
+        let used: BTreeSet<u16> = used.filter_map(|(block, _)| mlids(*block).next()).collect();
+        for (at, node) in found.places().filter(|(_, node)| node.is_switch()) {
+            let cap = node.switch_info.map_or(0, |info| info.multicast_cap.get());
+            // Of none of its blocks anything is known: the next sweep reads them.
+            let known = node.tables.multicast_known();
+            let is_unread = |mlid: &&u16| (1..=**mlid / 32).contains(&known) && **mlid < cap;
+            let positions = (0..=node.port_count()).step_by(16);
+            for (mlid, port) in used.iter().filter(is_unread).flat_map(|mlid| {
+                let positions = positions.clone();
+                positions.map(move |port| (*mlid, port))
+            }) {
+                let block = multicast::block(mlid, port);
+                if node.tables.get(block).is_none() {
+                    let blocks = self.tables.entry(at).or_default();
+                    blocks.entry(block).or_insert(EMPTY);
+                }
+            }
+        }
     }
 
     /// What a person should know of the trees.

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use sa_wire::smp::{ALL_INPUTS, ALL_OUTPUTS, attribute};
 
 use crate::model::{Block, Node, PortState, Subnet};
+use crate::reading::readable;
 
 /// What is asked for of a node.
 ///
@@ -59,17 +60,11 @@ pub(super) fn items(node: &Node) -> BTreeSet<Item> {
         .collect()
 }
 
-/// Blocks of the multicast table that are known; the model does not keep those that are empty.
+/// Blocks of the multicast table; the model does not keep those that are empty.
 ///
-/// Empty ones are read too: an entry that somebody else has put there is what this looks for.
+/// Empty ones are read too, and those that no sweep has read: an entry that somebody else has put there is what this looks for.
 fn multicast(node: &Node) -> impl Iterator<Item = Block> {
-    let cap = node.switch_info.map_or(0, |info| info.multicast_cap.get());
-    // The least of what is known, what the switch has, and what a modifier can name: a switch may claim any MulticastFDBCap.
-    let count = node
-        .tables
-        .multicast_known()
-        .min(cap.div_ceil(MLIDS))
-        .min(MOST_BLOCKS);
+    let count = readable(node, None);
     let positions = 0..=u32::from(node.port_count() / PORTS);
     positions.flat_map(move |position| {
         // 16 ports a position: the mask of an entry is 16 bits wide, so a switch with more ports has its table several times.
@@ -81,9 +76,5 @@ fn multicast(node: &Node) -> impl Iterator<Item = Block> {
     })
 }
 
-/// MLIDs of a block.
-const MLIDS: u16 = 32;
-/// Blocks that a modifier can name.
-const MOST_BLOCKS: u16 = 0x200;
 /// Ports of a mask.
 const PORTS: u8 = 16;

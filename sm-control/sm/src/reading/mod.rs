@@ -8,13 +8,13 @@
 //! | table | what is read of a switch that is not fresh |
 //! |---|---|
 //! | LinearForwardingTable, SLtoVLMappingTable, VLArbitrationTable, GUIDInfo | blocks that are wanted: all LIDs up to the top that is wanted |
-//! | MulticastForwardingTable | every block, as entries of groups that are gone have to be found: up to MulticastFDBTop where the switch has it, else up to MulticastFDBCap |
+//! | MulticastForwardingTable | from the first MLID up, of all switches, to the first block that is empty in all of them and above all that are wanted: `multicast` |
 //! | P_KeyTable | nothing here: discovery reads it |
 //!
 //! After a start, after a take-over from another SM, and of a node whose answer to a Set was lost this costs a Get where a
 //! Set would have been. What was read or acknowledged is not read again while the node keeps a link that is up.
 //!
-//! What it costs: of a switch with 48,000 LIDs, 36 ports and a multicast table of 4,096 MLIDs 750 and 384 Gets, once. They are
+//! What it costs: of a switch with 48,000 LIDs, 36 ports and 1,000 groups in the subnet 750 and 99 Gets, once. They are
 //! read in parallel with those of all other switches, within the windows of the executor, and a block takes the memory that
 //! it takes once it is known: requests are made as they go out. Empty multicast blocks, which most are, take none.
 //!
@@ -23,11 +23,11 @@
 //! (`use_optimized_slvl`) are not read: they cannot be, in one piece.
 
 mod fresh;
+mod multicast;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sa_fabric::{NodeIx, PortRef};
-use sa_wire::records::PortInfoRecord;
 use sa_wire::smp::{ALL_INPUTS, ALL_OUTPUTS, attribute};
 
 use crate::executor::{Outcome, Request};
@@ -35,9 +35,10 @@ use crate::model::{Block, Finding, Node, Place, Subnet};
 use crate::writing::{Memory, Wanted};
 
 pub(crate) use self::fresh::is_other_than;
+pub(crate) use self::multicast::readable;
 
-/// The reading of one sweep. It ends when [`Self::next_question`] has none left and each that it gave has an outcome;
-/// then [`Self::finish`] says what is known.
+/// The reading of one sweep. When [`Self::next_question`] has none left and each that it gave has an outcome, [`Self::goes_on`] says
+/// what is known, and whether there is more to ask.
 /// It does not keep the subnet, which is lent to each call.
 #[derive(Debug)]
 pub(crate) struct Reading {
@@ -50,6 +51,8 @@ pub(crate) struct Reading {
     /// How many multicast blocks of 32 MLIDs are known when all answers are there.
     /// A switch is taken out as soon as one block of it is not known: then entries of old groups may be left in it.
     multicast: BTreeMap<NodeIx, u16>,
+    /// They left a question unanswered: of their multicast tables no more is asked.
+    silent: BTreeSet<NodeIx>,
 }
 
 /// A block that is asked for.
@@ -72,6 +75,7 @@ impl Reading {
             waiting: VecDeque::new(),
             left: 0,
             multicast: BTreeMap::new(),
+            silent: BTreeSet::new(),
         };
         let count = u32::try_from(subnet.nodes().len()).unwrap_or(u32::MAX);
         for at in (0..count).map(NodeIx) {
@@ -92,6 +96,7 @@ impl Reading {
                 reading.of_node(at, node, wanted, memory);
             }
         }
+        reading.of_multicast(subnet, wanted);
         reading
     }
 
@@ -147,6 +152,7 @@ impl Reading {
             Outcome::Mute => {
                 // One block that is not known is enough: an entry of it may be in use.
                 self.multicast.remove(&node);
+                self.silent.insert(node);
                 // `is_slow` only: a node that answers most requests is asked on, as one SMP may always be lost.
                 if is_slow {
                     self.give_up(node);
@@ -161,13 +167,20 @@ impl Reading {
         subnet.note(finding);
     }
 
-    /// All answers are there.
+    /// All answers are there. True where what they say asks for more.
     ///
     /// Only now: a count that is set before the last answer would take blocks that are still under way for empty ones.
-    pub(crate) fn finish(self, subnet: &mut Subnet) {
-        for (node, blocks) in self.multicast {
-            if let Some(node) = subnet.node_mut(node) {
-                node.tables.know_multicast(blocks);
+    pub(crate) fn goes_on(&mut self, subnet: &mut Subnet, wanted: &Wanted) -> bool {
+        loop {
+            for (node, blocks) in core::mem::take(&mut self.multicast) {
+                if let Some(node) = subnet.node_mut(node) {
+                    node.tables.know_multicast(blocks);
+                }
+            }
+            self.of_multicast(subnet, wanted);
+            // Of some all blocks were known one by one: nothing is asked, and their number counts now.
+            if self.left > 0 || self.multicast.is_empty() {
+                return self.left > 0;
             }
         }
     }
@@ -181,24 +194,38 @@ impl Reading {
 
     /// What is to be asked of a node. Blocks of one table are asked in the order of their modifiers.
     ///
-    /// P_Key tables are left out as discovery has read them; tables for many ports cannot be read in one piece.
+    /// P_Key tables are left out as discovery has read them; tables for many ports cannot be read in one piece. Multicast tables
+    /// are asked for by blocks of MLIDs, those that are wanted among them.
     fn of_node(&mut self, at: NodeIx, node: &Node, wanted: &Wanted, memory: &Memory) {
         let tables = wanted.tables.get(&at).into_iter().flatten();
         let unknown = tables.filter(|(block, data)| {
-            let is_readable = block.attribute != attribute::PKEY_TABLE && !is_for_many(block);
+            let is_readable = !OTHERWISE.contains(&block.attribute) && !is_for_many(block);
             // One that it refuses stays as it is.
             // Asking for such a block would be refused, and noted as a finding of every sweep.
             is_readable
                 && node.tables.get(**block).is_none()
                 && !memory.is_refused(node, **block, data)
         });
-        let mut blocks: VecDeque<Block> = unknown.map(|(block, _)| *block).collect();
-        if let Some(count) = multicast_to_read(at, node, wanted) {
-            // All of them, so none of those is asked for twice.
-            blocks.retain(|block| block.attribute != attribute::MULTICAST_TABLE);
-            blocks.extend(multicast(node, count));
-            self.multicast.insert(at, count);
+        self.queue(at, unknown.map(|(block, _)| *block).collect());
+    }
+
+    /// Blocks of multicast tables that are not known and have to be, of switches that answer.
+    fn of_multicast(&mut self, subnet: &Subnet, wanted: &Wanted) {
+        let count = multicast::needed(subnet, wanted);
+        for (at, node) in subnet.places() {
+            if node.is_mute || self.silent.contains(&at) {
+                continue;
+            }
+            let count = readable(node, wanted.switches.get(&at)).min(count);
+            if count > node.tables.multicast_known() {
+                self.queue(at, multicast::unknown(node, count).collect());
+                self.multicast.insert(at, count);
+            }
         }
+    }
+
+    /// Behind those of others.
+    fn queue(&mut self, at: NodeIx, blocks: VecDeque<Block>) {
         if !blocks.is_empty() {
             self.left += blocks.len();
             self.waiting.push_back((at, blocks));
@@ -210,6 +237,7 @@ impl Reading {
     /// All of them at once: a switch with 48,000 LIDs would cost 750 timeouts otherwise.
     fn give_up(&mut self, node: NodeIx) {
         self.multicast.remove(&node);
+        self.silent.insert(node);
         self.waiting.retain(|(other, _)| *other != node);
         self.left = self.waiting.iter().map(|(_, blocks)| blocks.len()).sum();
     }
@@ -267,48 +295,5 @@ const fn is_for_many(block: &Block) -> bool {
     block.attribute == attribute::SL_TO_VL && block.modifier & (ALL_INPUTS | ALL_OUTPUTS) != 0
 }
 
-/// How many blocks of 32 MLIDs have to be known; `None` where they are.
-///
-/// Up to the larger of what the switch looks at now and what it is to look at.
-fn multicast_to_read(at: NodeIx, node: &Node, wanted: &Wanted) -> Option<u16> {
-    let info = node.switch_info?;
-    let port0 = node.port(0).and_then(|port| port.info)?;
-    // Without the capability a switch looks at all of its table, so all of it has to be known.
-    let has_top = port0.capability_mask.get() & PortInfoRecord::MULTICAST_FDB_TOP != 0;
-    let all = info.multicast_cap.get().div_ceil(MLIDS).min(MOST_BLOCKS);
-    let wanted = wanted.switches.get(&at).unwrap_or(&info);
-    // Entries above the top forward nothing, and count again when it is raised.
-    let top = info.multicast_top.get().max(wanted.multicast_top.get());
-    // MulticastFDBTop is the last MLID itself; 0xbfff, one below the first, stands for none.
-    let count = match top.checked_sub(NO_MLID) {
-        Some(mlids) if has_top => mlids.div_ceil(MLIDS).min(all),
-        _ => all,
-    };
-    (count > node.tables.multicast_known()).then_some(count)
-}
-
-/// The multicast blocks of all ports that are not known, but for those that are known already.
-///
-/// Some may have been acknowledged by an earlier Set: those hold what was written.
-fn multicast(node: &Node, count: u16) -> impl Iterator<Item = Block> {
-    let first = u32::from(node.tables.multicast_known());
-    let positions = 0..=u32::from(node.port_count() / PORTS);
-    let all = positions.flat_map(move |position| {
-        let numbers = first..u32::from(count);
-        numbers.map(move |number| Block {
-            attribute: attribute::MULTICAST_TABLE,
-            end_port: 0,
-            modifier: (position << 28) | number,
-        })
-    });
-    all.filter(|block| node.tables.get(*block).is_none())
-}
-
-/// MulticastFDBTop of a switch without any entry.
-const NO_MLID: u16 = 0xbfff;
-/// MLIDs of a block.
-const MLIDS: u16 = 32;
-/// Blocks that a modifier can name.
-const MOST_BLOCKS: u16 = 0x200;
-/// Ports of a mask.
-const PORTS: u8 = 16;
+/// Tables that are read by discovery, or in an order of their own.
+const OTHERWISE: [u16; 2] = [attribute::PKEY_TABLE, attribute::MULTICAST_TABLE];

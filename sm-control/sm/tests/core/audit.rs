@@ -175,6 +175,42 @@ fn what_somebody_else_wrote_is_found_and_mended() {
     assert_eq!(now, held);
 }
 
+/// A sweep of a new master reads the blocks of multicast tables that are used; what lies far above them is found here.
+#[test]
+fn an_entry_where_no_sweep_has_looked_is_found_and_cleared() {
+    let (mut simulator, sm, swept) = up("g03-ftree");
+    let switch = a_switch(&swept.subnet);
+    let mut stale = Smp::directed(method::SET, attribute::MULTICAST_TABLE, 0, &[]).unwrap();
+    stale.header.attribute_modifier = 31.into();
+    stale.data = [7; 64];
+    ask(&mut simulator, sm, &swept.subnet, switch, stale);
+    let restarted = sweep(&mut simulator, sm, Swept::default());
+    assert_eq!(restarted.counts.sets, 0);
+    let read = round(
+        &mut simulator,
+        sm,
+        restarted.swept,
+        &mut Audit::default(),
+        usize::MAX,
+    );
+    let found: Vec<_> = read
+        .differing
+        .iter()
+        .map(|it| (it.node, it.attribute, it.modifier))
+        .collect();
+    assert_eq!(found, [(switch, attribute::MULTICAST_TABLE, 31)]);
+    let mended = sweep(&mut simulator, sm, read.swept);
+    assert_eq!(mended.counts.sets, 1);
+    let again = round(
+        &mut simulator,
+        sm,
+        mended.swept,
+        &mut Audit::default(),
+        usize::MAX,
+    );
+    assert_eq!(again.differing, []);
+}
+
 /// A mute node costs one request, and is as known.
 #[test]
 fn a_mute_node_is_asked_once() {

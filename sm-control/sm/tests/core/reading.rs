@@ -99,8 +99,8 @@ fn a_new_process_writes_nothing() {
 fn multicast_entries_of_an_earlier_sm_are_cleared() {
     let (mut simulator, sm, first) = up("g01-star");
     let switch = a_switch(&first.subnet);
-    // Of the first and the last block of MLIDs, and of the last group of ports.
-    let stale = [0, 31, 2 << 28];
+    // Of two blocks of MLIDs one above the other, and of the last group of ports.
+    let stale = [0, 1, 2 << 28];
     for modifier in stale {
         let set = multicast(method::SET, modifier, [7; 64]);
         let answer = ask(&mut simulator, sm, &first.subnet, switch, set);
@@ -118,6 +118,38 @@ fn multicast_entries_of_an_earlier_sm_are_cleared() {
     }
     let next = sweep(&mut simulator, sm, restarted.swept);
     assert_eq!((next.counts.sets, gets_of_tables(&next.wire)), (0, 0));
+}
+
+/// Tables are filled from below: a new master reads what is used, and one block more.
+#[test]
+fn multicast_tables_are_read_to_the_first_block_that_nobody_uses() {
+    let (mut simulator, sm, first) = up("g03-ftree");
+    let blocks = |wire: &[Smp]| {
+        let header = wire.iter().map(|smp| &smp.header);
+        let gets = header.filter(|it| {
+            it.method == method::GET && it.attribute_id.get() == attribute::MULTICAST_TABLE
+        });
+        let mut numbers: Vec<u32> = gets.map(|it| it.attribute_modifier.get() & 0x1ff).collect();
+        numbers.sort_unstable();
+        numbers
+    };
+    let switches = first.subnet.nodes().iter().filter(|node| node.is_switch());
+    let of_one: usize = switches
+        .map(|node| usize::from(node.port_count() / 16) + 1)
+        .sum();
+    let restarted = sweep(&mut simulator, sm, Swept::default());
+    assert_eq!(blocks(&restarted.wire), vec![0; of_one]);
+    // One switch has entries of two blocks more: the same is read of all.
+    let switch = a_switch(&first.subnet);
+    for modifier in [0, 1] {
+        let set = multicast(method::SET, modifier, [7; 64]);
+        ask(&mut simulator, sm, &first.subnet, switch, set);
+    }
+    let restarted = sweep(&mut simulator, sm, Swept::default());
+    let expected = (0..3).flat_map(|number| vec![number; of_one]);
+    assert_eq!(blocks(&restarted.wire), expected.collect::<Vec<u32>>());
+    let next = sweep(&mut simulator, sm, restarted.swept);
+    assert_eq!(blocks(&next.wire), []);
 }
 
 #[test]
@@ -138,8 +170,8 @@ fn a_table_whose_acknowledgements_were_lost_is_read_by_the_next_sweep() {
     );
     let needless = simulator.needless_sets();
     let second = sweep(&mut simulator, sm, first.swept);
-    // Its links stayed down, so its multicast tables are not taken on trust either: 32 blocks.
-    assert_eq!(gets_of_tables(&second.wire), 1 + 32);
+    // Its links stayed down, so its multicast table is not taken on trust either: one block, as nobody uses any.
+    assert_eq!(gets_of_tables(&second.wire), 1 + 1);
     assert_eq!(simulator.needless_sets(), needless);
     assert_eq!(second.swept.subnet.findings().next(), None);
     let told = second.swept.subnet;
