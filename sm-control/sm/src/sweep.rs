@@ -26,6 +26,7 @@
 //! | something was read again | finds all anew: what is known is of two moments |
 //! | tables were read, or written | goes on from what was told and acknowledged; blocks whose Set has no outcome are unknown |
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -207,11 +208,12 @@ impl<P: Plan> Sweep<P> {
         (mut before, scope): (Swept, &Scope),
         plan: P,
     ) -> Self {
-        let is_whole = before.is_in_doubt || *scope == Scope::Whole;
-        let discovery = match is_whole {
-            true => Discovery::new(options.clone()),
+        let discovery = match scope {
+            _ if before.is_in_doubt => Discovery::new(options.clone()),
+            Scope::Whole => Discovery::new(options.clone()),
+            Scope::Anew => Discovery::anew(options.clone(), &before.subnet),
             // Moved: a copy of a large subnet takes as long as reading what has changed.
-            false => {
+            Scope::Light(_) | Scope::Told(_) => {
                 Discovery::going_on(options.clone(), core::mem::take(&mut before.subnet), scope)
             }
         };
@@ -424,8 +426,9 @@ impl<P: Plan> Sweep<P> {
     }
 
     /// From what was looked at to reading, or to finding all anew.
-    fn found(&mut self, discovery: Discovery) -> Phase {
+    fn found(&mut self, mut discovery: Discovery) -> Phase {
         let (is_in_doubt, goes_on) = (discovery.is_in_doubt(), discovery.goes_on());
+        let spared = discovery.spared();
         let mut subnet = discovery.into_subnet();
         if is_in_doubt {
             // Its tables are what nodes acknowledged, whatever else is wrong with it.
@@ -433,7 +436,8 @@ impl<P: Plan> Sweep<P> {
             return Phase::Finding(Box::new(Discovery::new(self.options.clone())));
         }
         if !goes_on {
-            take_over(&mut subnet, core::mem::take(&mut self.before.subnet));
+            let before = core::mem::take(&mut self.before.subnet);
+            take_over(&mut subnet, before, &spared);
         }
         self.read(subnet)
     }
@@ -516,20 +520,27 @@ fn recall(subnet: &mut Subnet, before: &Subnet) {
 }
 
 /// Tables that were told or acknowledged before and were not read now. They are moved: those of a large subnet take
-/// hundreds of megabytes. Of nodes that are gone nothing is kept; when they are back they are read.
-fn take_over(subnet: &mut Subnet, before: Subnet) {
+/// hundreds of megabytes. Of nodes that are gone nothing is kept; when they are back they are read. `spared`: nodes of which some P_Key
+/// tables were not read.
+fn take_over(subnet: &mut Subnet, before: Subnet, spared: &BTreeSet<NodeIx>) {
     recall(subnet, &before);
     // A node that may have forgotten gets its tables again, whatever else is as it was.
     let keeps = !subnet.nodes().iter().any(Node::may_have_forgotten);
     subnet.set_as_left(keeps && subnet.is_like(&before));
-    for old in before.into_nodes() {
-        let node = subnet
-            .by_guid(old.guid())
-            .and_then(|at| subnet.node_mut(at));
-        let remembers =
-            |node: &&mut Node| !node.may_have_forgotten() && !reading::is_other_than(node, &old);
-        if let Some(node) = node.filter(remembers) {
-            node.tables.go_on_from(old.tables);
+    for mut old in before.into_nodes() {
+        let Some(at) = subnet.by_guid(old.guid()) else {
+            continue;
+        };
+        let Some(node) = subnet.node_mut(at).filter(|it| !it.may_have_forgotten()) else {
+            continue;
+        };
+        if reading::is_other_than(node, &old) {
+            if !spared.contains(&at) {
+                continue;
+            }
+            // Another port of it came or went.
+            old.tables.keep_keys();
         }
+        node.tables.go_on_from(old.tables);
     }
 }

@@ -24,6 +24,7 @@
 //! Which M_Key a question carries is in `m_keys`.
 
 mod again;
+mod believed;
 mod m_keys;
 mod nodes;
 mod ports;
@@ -43,6 +44,7 @@ use crate::model::{Block, Finding, Node, Place, Route, Subnet};
 use crate::sm_info::SmInfo;
 
 use self::again::Again;
+use self::believed::Believed;
 
 pub use self::question::Question;
 pub(crate) use self::question::device;
@@ -80,6 +82,8 @@ pub struct Discovery {
     questions: VecDeque<Question>,
     /// What is read again of a subnet that is known; none where all is found anew.
     again: Option<Box<Again>>,
+    /// What need not be asked though all is found anew.
+    believed: Believed,
     /// For nodes of which nothing is known.
     common_keys: Vec<u64>,
     /// What a node answered to that had left the first choice unanswered.
@@ -101,7 +105,16 @@ impl Discovery {
             subnet,
             questions: VecDeque::from([own]),
             again: None,
+            believed: Believed::default(),
             lately: None,
+        }
+    }
+
+    /// The same, but that some of what the sweep before has left is believed: see `believed`.
+    pub(crate) fn anew(options: Options, before: &Subnet) -> Self {
+        Self {
+            believed: Believed::of(before),
+            ..Self::new(options)
         }
     }
 
@@ -379,6 +392,7 @@ impl Discovery {
             );
             return self.switch_looked_at(node, old != Some(info), says_change);
         }
+        self.believes(node);
         // Ports whose PortInfo came before it.
         let ports = self.subnet.node(node).into_iter().flat_map(Node::ports);
         let told: Vec<u8> = ports

@@ -116,7 +116,9 @@ impl Discovery {
             None if self.again.is_some() => self.doubt(),
             None => self.subnet.set_sm(at),
         }
-        self.ask(Question::Description { at });
+        if !self.describes(node) {
+            self.ask(Question::Description { at });
+        }
         if is_switch {
             self.ask(Question::Switch { node });
             self.ask_port(PortRef { node, port: 0 }, false);
@@ -236,7 +238,7 @@ impl Discovery {
 /// Two answers of one node differ in nothing but the port that was asked.
 ///
 /// SystemImageGUID is compared too; `told_anew` takes a new one over before.
-fn is_same(one: &NodeRecord, other: &NodeRecord) -> bool {
+pub(super) fn is_same(one: &NodeRecord, other: &NodeRecord) -> bool {
     let of_node = |it: &NodeRecord| {
         let vendor = it.port_and_vendor.get() & 0x00ff_ffff;
         let device = (it.device_id, it.revision, it.partition_cap);

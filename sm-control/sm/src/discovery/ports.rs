@@ -62,6 +62,7 @@ impl Discovery {
         let is_end_port = is_port0 || !is_switch;
         if is_end_port {
             self.ask_key(at);
+            self.believes(at.node);
         }
         let has_manager = info.capability_mask.get() & PortInfoRecord::IS_SM != 0;
         if is_end_port && has_manager && self.subnet.sm() != Some(at) {
@@ -120,6 +121,9 @@ impl Discovery {
         };
         let state = node.port(at.port).and_then(|port| port.state());
         if is_external && state.is_none_or(|state| state == PortState::Down) {
+            return;
+        }
+        if self.spares_keys(at) {
             return;
         }
         let blocks = capacity.div_ceil(KEYS).min(MOST_BLOCKS);

@@ -3,6 +3,7 @@
 //! | scope | what is trusted | what is found |
 //! |---|---|---|
 //! | whole | nothing but LIDs and tables of nodes that have not been off | everything that answers |
+//! | anew | the same, and NodeDescription and P_Key tables of ports that have stayed Active | nodes, links, PortInfo, SwitchInfo |
 //! | light | PortInfo of switches without PortStateChange, and all of hosts behind them | what switches saw happen to their links |
 //! | told | everything but of those that told | what these told |
 //!
@@ -33,6 +34,8 @@ pub enum Scope {
     /// All of it: nothing is known, or what is known may be wrong.
     #[default]
     Whole,
+    /// All nodes and links, of a subnet that this Subnet Manager has managed without a break: see `believed`.
+    Anew,
     /// SwitchInfo of each switch says by PortStateChange which ports are to be read; and what devices told.
     Light(Told),
     /// What devices told by traps.

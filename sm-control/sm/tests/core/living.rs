@@ -273,9 +273,67 @@ fn a_switch_that_is_off_is_gone_and_one_that_rebooted_has_everything_again() {
     bed.is_true("off");
 }
 
+/// Gets of NodeDescription and of P_Key tables.
+fn believed(ended: &Ended) -> usize {
+    let all = gets(ended);
+    let mut attributes = all.iter().map(|smp| smp.header.attribute_id.get());
+    let of = [attribute::NODE_DESCRIPTION, attribute::PKEY_TABLE];
+    attributes.by_ref().filter(|it| of.contains(it)).count()
+}
+
+#[test]
+fn all_is_found_anew_and_what_ports_that_are_active_hold_is_believed() {
+    let mut bed = Bed::new();
+    let ended = bed.sweep(&Scope::Anew);
+    assert_eq!(believed(&ended), 0);
+    assert!(sets(&ended).is_empty() && bed.swept.subnet.is_as_left());
+    bed.is_true("nothing was other");
+    // What was off has forgotten, and is read.
+    let (host, _) = bed.host();
+    let (switch, _) = bed.link();
+    for node in [host.node, switch.node] {
+        let keys = bed.simulator.pkeys(host);
+        bed.simulator.reboot(node);
+        assert!(believed(&bed.sweep(&Scope::Anew)) > 0);
+        assert_eq!(bed.simulator.pkeys(host), keys);
+        bed.is_true("off and on");
+        bed.sweep(&light());
+        assert!(bed.is_quiet());
+    }
+}
+
+/// Its links are Active by the last sweep, in the middle of which it was off; or somebody else has written to it.
+#[test]
+fn of_a_node_with_another_lid_or_top_nothing_is_believed() {
+    let mut bed = Bed::new();
+    let (switch, _) = bed.link();
+    let (host, _) = bed.host();
+    bed.simulator
+        .make_switch(switch.node, |info| info.linear_top = 5.into());
+    bed.simulator
+        .make_port(host, |info| info.base_lid = 77.into());
+    let ended = bed.sweep(&Scope::Anew);
+    let is_of = |smp: &Smp, at: PortRef| {
+        let node = bed.swept.subnet.by_guid(bed.guid(at.node)).unwrap();
+        let end = bed.swept.subnet.node(node).unwrap().end_port(at.port);
+        let route = bed.swept.subnet.route(PortRef { node, port: end });
+        smp.header.attribute_id.get() == attribute::PKEY_TABLE
+            && smp.path().unwrap() == route.unwrap().ports()
+    };
+    for at in [switch, host] {
+        assert!(gets(&ended).iter().any(|smp| is_of(smp, at)));
+    }
+    let others = gets(&ended);
+    let mut others = others
+        .iter()
+        .filter(|smp| smp.header.attribute_id.get() == attribute::PKEY_TABLE);
+    assert!(others.all(|smp| is_of(smp, switch) || is_of(smp, host)));
+    bed.is_true("written again");
+}
+
 #[test]
 fn what_is_mute_keeps_its_place_and_costs_one_question() {
-    for scope in [light(), Scope::Whole] {
+    for scope in [light(), Scope::Whole, Scope::Anew] {
         let mut bed = Bed::new();
         let (one, _) = bed.link();
         let (host, _) = bed.host();

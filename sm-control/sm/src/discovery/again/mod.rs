@@ -32,6 +32,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sa_fabric::{NodeIx, PortRef};
 
+use super::believed::Believed;
 use super::scope::Scope;
 use super::{Discovery, Options, Question};
 use crate::model::{Finding, Node, Parents, Route, Subnet};
@@ -86,9 +87,10 @@ pub(super) struct Again {
 }
 
 impl Discovery {
-    /// Begins with a subnet that is known. With none, and for [`Scope::Whole`], all is found anew.
+    /// Begins with a subnet that is known. With none, and for [`Scope::Whole`] and [`Scope::Anew`], all is found anew.
     pub fn going_on(options: Options, mut subnet: Subnet, scope: &Scope) -> Self {
-        let Some(sm) = subnet.sm().filter(|_| *scope != Scope::Whole) else {
+        let is_whole = matches!(scope, Scope::Whole | Scope::Anew);
+        let Some(sm) = subnet.sm().filter(|_| !is_whole) else {
             return Self::new(options);
         };
         subnet.begin();
@@ -121,6 +123,7 @@ impl Discovery {
             options,
             subnet,
             questions: VecDeque::new(),
+            believed: Believed::default(),
             again: Some(Box::new(again)),
         };
         // Without its own port the SM reaches nobody; and who answers there says who this SM is.
@@ -139,7 +142,7 @@ impl Discovery {
                 discovery.begin_told(told);
                 discovery.begin_light();
             }
-            Scope::Whole => {}
+            Scope::Whole | Scope::Anew => {}
         }
         discovery
     }
