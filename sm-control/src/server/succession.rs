@@ -52,14 +52,22 @@ impl Succession {
         !self.is_frozen() || matches!(mad.mad.method, method::GET | method::GET_TABLE)
     }
 
-    /// This was answered.
+    /// This was answered. A reading counts from its first table on: one that was under way before is not the heir's last, and the heir
+    /// begins anew.
     pub(super) fn note(&self, mad: &SaMad) {
         let is_heirs = mad.mad.method == method::GET_TABLE && mad.sa.sm_key.get() != 0;
-        if self.is_frozen() && is_heirs {
-            let is_last = mad.attribute_id() == AttributeId::SERVICE_RECORD;
-            let read = if is_last { ALL } else { SOMETHING };
-            self.read.fetch_max(read, Ordering::SeqCst);
+        if !self.is_frozen() || !is_heirs {
+            return;
         }
+        let (from, to) = match mad.attribute_id() {
+            FIRST_TABLE => (NOTHING, SOMETHING),
+            LAST_TABLE => (SOMETHING, ALL),
+            _ => return,
+        };
+        // Where it is not so far, or is further, it stays.
+        let _ = self
+            .read
+            .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
     }
 
     /// Whether an heir that took over at `since` need not be waited for any more: it has read all, or does not begin, or takes too long.
@@ -107,6 +115,10 @@ impl Succession {
     }
 }
 
+/// In this order an heir reads ([`sa_source::SetAtSa`]).
+const FIRST_TABLE: AttributeId = AttributeId::GUID_INFO_RECORD;
+const LAST_TABLE: AttributeId = AttributeId::SERVICE_RECORD;
+
 const NOTHING: u8 = 0;
 const SOMETHING: u8 = 1;
 const ALL: u8 = 2;
@@ -145,7 +157,8 @@ mod tests {
     #[test]
     fn while_an_heir_reads_nobody_changes_anything() {
         let succession = Succession::default();
-        let (members, services) = (AttributeId::MC_MEMBER_RECORD, AttributeId::SERVICE_RECORD);
+        let (guids, members) = (AttributeId::GUID_INFO_RECORD, AttributeId::MC_MEMBER_RECORD);
+        let services = AttributeId::SERVICE_RECORD;
         let admits = |asked: u8| {
             let slot = asks(asked, members, 0);
             succession.admits(SaMad::from_bytes(&slot.mad))
@@ -161,7 +174,10 @@ mod tests {
             succession.is_over(since)
         };
         assert!(!after(services, 0), "a client");
-        assert!(!after(members, 1), "an heir that has begun");
+        assert!(!after(members, 1), "a standby that had begun before");
+        assert!(!after(services, 1), "the last table of that");
+        assert!(!after(guids, 1), "an heir that has begun");
+        assert!(!after(members, 1));
         assert!(after(services, 1), "the last of its tables");
         // The next time it is another heir's turn.
         succession.thaw();

@@ -83,7 +83,7 @@ use self::due::{Cause, Due, Schedule, Situation};
 use self::groups::GroupChanges;
 use self::published::Publication;
 use self::report::Report;
-use self::settled::Sources;
+use self::settled::{Settled, Sources};
 
 pub(in crate::server) use published::Outlets;
 pub(in crate::server) use settled::Teller;
@@ -370,9 +370,11 @@ impl<'a> Loader<'a> {
         let outlook = self.publication.outlook();
         let sources = &mut self.sources;
         let settled = caught(|| {
-            sources.settle(config, compiler.when(due), |settled| {
-                compiler.attempt(config, settled, outlook.epoch)
-            })
+            let make = |settled: Settled<'_>| compiler.attempt(config, settled, outlook.epoch);
+            // Nothing of it is published.
+            let is_of_no_use =
+                |made: &Result<_, LoadError>| made.as_ref().is_err_and(LoadError::is_silent);
+            sources.settle(config, compiler.when(due), make, is_of_no_use)
         });
         let attempt = match settled {
             Ok(settled) => settled.unwrap_or_else(|unsettled| Err(unsettled.into())),

@@ -35,11 +35,18 @@ const ATTEMPTS: u32 = 20;
 
 /// What `read` makes of sources that look the same before and after, at least [`QUIET`] apart, and
 /// how they looked. None when they changed in each of [`ATTEMPTS`]. What was read in vain is thrown
-/// away.
-fn settled<S: PartialEq, T>(look: impl Fn() -> S, mut read: impl FnMut() -> T) -> Option<(S, T)> {
+/// away. What is of no use whatever they say is given at once.
+fn settled<S: PartialEq, T>(
+    look: impl Fn() -> S,
+    mut read: impl FnMut() -> T,
+    is_of_no_use: impl Fn(&T) -> bool,
+) -> Option<(S, T)> {
     (0..ATTEMPTS).find_map(|_| {
         let (started, before) = (Instant::now(), look());
         let result = read();
+        if is_of_no_use(&result) {
+            return Some((before, result));
+        }
         // A compilation of a large fabric takes longer by itself; then there is no pause.
         std::thread::sleep(QUIET.saturating_sub(started.elapsed()));
         (look() == before).then_some((before, result))
@@ -74,6 +81,8 @@ pub(super) struct Sources {
     teller: Teller<SaReader, Box<Manager>>,
     /// None where the last load found none that stayed as they were.
     tried: Option<Fingerprint>,
+    /// They did, for long enough to be published.
+    are_still: bool,
 }
 
 impl<S, M> Teller<S, M> {
@@ -97,19 +106,22 @@ impl Sources {
         Self {
             teller,
             tried: None,
+            are_still: false,
         }
     }
 
     /// What `make` makes of sources that stay as they are meanwhile; it is called again where they
-    /// do not, so it must change nothing. Errors: they never do.
+    /// do not, so it must change nothing. Where it is of no use, as that of an SM that stands by, nobody waits whether they do:
+    /// another SM may be about to hand over. Errors: they never do.
     pub(super) fn settle<T>(
         &mut self,
         config: &Config,
         when: When,
         mut make: impl FnMut(Settled<'_>) -> T,
+        is_of_no_use: impl Fn(&T) -> bool,
     ) -> Result<T, Unsettled> {
         let seen = Fingerprint::of(config);
-        let is_as_before = self.tried.as_ref() == Some(&seen);
+        let is_as_before = self.are_still && self.tried.as_ref() == Some(&seen);
         let teller = &mut self.teller;
         // The files need no pause, and the reading of an SA sees to it by itself that the fabric did not change
         // meanwhile; a sweep finds what it finds.
@@ -118,12 +130,14 @@ impl Sources {
             Some((seen, make(Settled { teller, when })))
         } else {
             let look = || Fingerprint::of(config);
-            settled(look, || {
+            let read = || {
                 let (teller, when) = (teller.borrowed(), When::Always);
                 make(Settled { teller, when })
-            })
+            };
+            settled(look, read, &is_of_no_use)
         };
         let (tried, made) = settled.unzip();
+        self.are_still = is_as_before || made.as_ref().is_some_and(|made| !is_of_no_use(made));
         // Also where nothing settled: the next look must not find "as before".
         self.tried = tried;
         made.ok_or(Unsettled)
@@ -255,15 +269,29 @@ mod tests {
         // Before and after the first reading they differ, then they stay.
         let look = || looks.replace(looks.get() + 1).min(1);
         let read = || reads.replace(reads.get() + 1);
-        assert_eq!(settled(look, read), Some((1, 1)));
+        assert_eq!(settled(look, read, |_| false), Some((1, 1)));
         assert_eq!((looks.get(), reads.get()), (4, 2));
+    }
+
+    #[test]
+    fn what_is_of_no_use_is_not_waited_for() {
+        let looks = Cell::new(0);
+        let look = || looks.replace(looks.get() + 1);
+        let begun = Instant::now();
+        assert_eq!(
+            settled(look, || "standing by", |_| true),
+            Some((0, "standing by"))
+        );
+        assert_eq!(looks.get(), 1);
+        assert!(begun.elapsed() < QUIET);
     }
 
     #[test]
     fn what_never_lies_still_is_given_up() {
         let looks = Cell::new(0);
         let look = || looks.replace(looks.get() + 1);
-        assert_eq!(settled(look, || std::thread::sleep(QUIET / 100)), None);
+        let read = || std::thread::sleep(QUIET / 100);
+        assert_eq!(settled(look, read, |()| false), None);
         assert_eq!(looks.get(), 2 * ATTEMPTS);
     }
 

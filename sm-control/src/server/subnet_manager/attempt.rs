@@ -44,6 +44,8 @@ pub(super) struct Attempt<'a> {
     /// The other SMs that were found, and what is to be done because of them.
     pub(super) others: Others,
     pub(super) action: Action,
+    /// One has handed over to this SM while it looked a moment ago.
+    pub(super) is_handed_over: bool,
     /// The place of one that has handed over while this SM looked who is there: first its SA is to be read.
     pub(super) predecessor: Option<usize>,
     /// Whom multicast tables led to before anything was written, where that is asked for.
@@ -67,7 +69,9 @@ impl Plan for Attempt<'_> {
         if self.action != Action::Manage || self.is_cut {
             return None;
         }
-        self.predecessor = self.identity.late_predecessor(&self.others);
+        self.predecessor = self
+            .identity
+            .late_predecessor(&self.others, self.is_handed_over);
         if self.predecessor.is_some() {
             return None;
         }

@@ -133,6 +133,8 @@ pub(in crate::server) struct Manager {
     is_quiet: bool,
     /// When all switches were asked last.
     looked: Option<Instant>,
+    /// The sweep before this one has found all a moment ago, and wrote nothing, as another SM handed over meanwhile.
+    has_just_found: bool,
     /// When another sweep is to try what this one has left undone, and after what pause.
     again_in: Option<Duration>,
     /// The pause before this sweep, where it is such another one.
@@ -196,6 +198,7 @@ impl Manager {
             has_stood_by: false,
             is_quiet: false,
             looked: None,
+            has_just_found: false,
             again_in: None,
             pause: Duration::ZERO,
             stop: Arc::clone(stop),
@@ -222,6 +225,7 @@ impl Manager {
     pub(in crate::server) fn begin_anew(&mut self) {
         (self.port, self.planner, self.found) = (None, None, None);
         (self.swept, self.is_quiet) = (Swept::default(), false);
+        self.has_just_found = false;
         // Answers to what was sent are none to what comes.
         self.transaction = self.transaction.wrapping_add(1 << 20);
         // Whom it stood by for is found again too.

@@ -30,6 +30,7 @@ impl Manager {
     /// |---|---|
     /// | an order, changed files, `force_heavy_sweep` | anew |
     /// | this SM is not the master yet, or was not a moment ago | whole: what it knows is of another time |
+    /// | the master has handed over while this SM found the whole | anew |
     /// | there is no switch | whole: nobody but a switch tells of links, and it is two nodes at most |
     /// | all switches were asked less than `sweep_interval` ago, and devices told something | told |
     /// | else | light, with what devices told |
@@ -37,6 +38,7 @@ impl Manager {
     /// After a sweep that was given up while it looked the whole is found, whatever is said here.
     pub(super) fn scope(&mut self, options: &ManagerOptions, when: When) -> Scope {
         let told = self.traps.take();
+        let has_just_found = core::mem::take(&mut self.has_just_found);
         let is_master = self.identity.state() == SmState::Master;
         // None was found where this SM has not managed it yet, or another has since.
         let is_known = is_master && self.found.is_some();
@@ -51,7 +53,7 @@ impl Manager {
         }
         // A trap of a device that is not known yet is part of the light sweep that finds it.
         match (is_whole, is_late || told.is_empty()) {
-            (true, _) if is_known && has_switches => Scope::Anew,
+            (true, _) if (is_known || has_just_found) && has_switches => Scope::Anew,
             (true, _) => Scope::Whole,
             (false, true) => Scope::Light(told),
             (false, false) => Scope::Told(told),

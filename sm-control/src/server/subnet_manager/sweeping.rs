@@ -125,6 +125,7 @@ impl Manager {
             is_cut: false,
             others: Others::default(),
             action: Action::Nothing,
+            is_handed_over: self.has_just_found,
             predecessor: None,
             forwarded: self.inheritance.looks_for_joins(),
             guard,
@@ -163,6 +164,7 @@ impl Manager {
         if let Some(other) = predecessor.and_then(|place| others.get(place)) {
             let left = Standby::before(other, SmState::Standby, options);
             self.inheritance.is_handed_by(left);
+            self.has_just_found = true;
             return Err(SweepError::NotTaken);
         }
         self.tell_observers(action, is_skipped);

@@ -224,11 +224,12 @@ impl Identity {
     }
 
     /// Who has handed over while this SM was still looking who is there: its place. Told once. Where one stands by and nobody is the master it
-    /// may be about to do so, and is waited for.
-    pub(super) fn late_predecessor(&self, others: &Others) -> Option<usize> {
+    /// may be about to do so, and is waited for, but where one `has_come` already.
+    pub(super) fn late_predecessor(&self, others: &Others, has_come: bool) -> Option<usize> {
         let begun = Instant::now();
         let own = self.now().info;
-        let may_come = own.state == SmState::Discovering && others.has_lesser_standby(&own);
+        let is_looking = own.state == SmState::Discovering && !has_come;
+        let may_come = is_looking && others.has_lesser_standby(&own);
         loop {
             if let Some(guid) = self.inner().has_yielded_late.take() {
                 return others.place(guid);
