@@ -117,6 +117,8 @@ fn no_mixture_of_a_safe_change_has_a_loop() {
             }
             Safety::Unproved => panic!("seed {seed}: at the worst all lead nowhere"),
         };
+        let finds = go_through(&topology, tables, &stages, Packets::default(), seed);
+        assert!(!finds, "seed {seed}: packets of before");
         let is_at_once = stages.len() == 1;
         safe += usize::from(is_at_once);
         let (mut now, mut graph) = (old.clone(), DependencyGraph::new(&topology, &after));
@@ -170,6 +172,24 @@ struct Packets {
 type Cable = (usize, u8);
 
 impl Packets {
+    /// All have passed so many switches more by these tables, or are gone. What they have waited for is over.
+    fn pass(&mut self, topology: &Topology, routes: &Routes, passes: usize) {
+        let switches: Vec<SwitchIx> = topology.switch_ixs().collect();
+        for _ in 0..passes {
+            let places = core::mem::take(&mut self.places).into_iter();
+            let nexts = places.filter_map(|(lid, (switch, port))| {
+                let Peer::Switch { switch: far, .. } = topology.peer(switches[switch], port) else {
+                    return None;
+                };
+                let port = routes.lft(far).get(lid).copied()?;
+                let is_cable = matches!(topology.peer(far, port), Peer::Switch { .. });
+                is_cable.then_some((lid, (far.index(), port)))
+            });
+            self.places = nexts.collect();
+        }
+        self.waits.clear();
+    }
+
     /// Hosts send to each other, and what is under way goes on, by the tables of this moment. `hosts`: their LIDs, and their switches.
     fn go_on(&mut self, topology: &Topology, routes: &Routes, hosts: &[(usize, SwitchIx)]) {
         let next = |switch: SwitchIx, lid: usize| {
@@ -415,7 +435,8 @@ fn go_through(
         }
         now = goal;
         if stage.passes > 0 {
-            packets = Packets::default();
+            let routes = files::route(topology, &now, &GivenSl2Vl::default()).unwrap();
+            packets.pass(topology, &routes, stage.passes);
         }
     }
     false

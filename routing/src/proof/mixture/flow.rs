@@ -47,6 +47,20 @@ pub(super) struct Flow<'a> {
     /// Where the LID at hand was, if that was elsewhere.
     was: Option<SwitchIx>,
     queue: Vec<(u32, Age)>,
+    /// Only where packets are is asked, and no dependency added.
+    is_still: bool,
+}
+
+/// Packets to a LID that came by entries of before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Past {
+    pub(super) lid: u16,
+    /// It led nowhere before it had new entries, so none came by a mixture.
+    pub(super) was_dark: bool,
+    /// How many switches they have passed since, while it led nowhere.
+    pub(super) dropped: usize,
+    /// And by new entries.
+    pub(super) passed: usize,
 }
 
 /// By which entry a packet came on its cable.
@@ -84,34 +98,127 @@ impl<'a> Flow<'a> {
             round: 0,
             was: None,
             queue: Vec::new(),
+            is_still: false,
         }
     }
 
     /// Adds the dependencies of packets to a LID. A LID that was never anybody's, or is a switch's where only packets of hosts count, has none. Of all with `is_all`, else of those that pass a switch whose entries differ.
     pub(super) fn add(&mut self, lid: u16, has: Has, is_all: bool) {
+        let Some(to) = self.begin(lid) else {
+            return;
+        };
+        let from = match is_all {
+            true => self.change.judge.topology.switch_ixs().collect(),
+            false => self.find_behind(lid),
+        };
+        for switch in from {
+            self.start(switch, lid, to, has);
+        }
+        self.drain(lid, to, has);
+    }
+
+    /// Adds the dependencies of packets of before. They go on by new entries, or lead `nowhere` at switches that change theirs; one that a switch
+    /// had given to an output before its entry changed waits for that.
+    pub(super) fn add_past(&mut self, past: &Past, nowhere: bool) {
+        if past.dropped + past.passed == 0 {
+            let has = if nowhere { Has::Old } else { Has::Either };
+            return self.add(past.lid, has, false);
+        }
+        let Some(to) = self.find_past(past) else {
+            return;
+        };
+        let has = if nowhere { Has::Nowhere } else { Has::New };
+        self.queue = self.touched.iter().map(|link| (*link, Age::New)).collect();
+        self.drain(past.lid, to, has);
+    }
+
+    /// Some of these packets may be under way yet.
+    pub(super) fn is_past(&mut self, past: &Past) -> bool {
+        self.find_past(past).is_some() && !self.touched.is_empty()
+    }
+
+    /// Finds the cables that they may be on when each has passed a switch or more. Gives the switch of the LID.
+    fn find_past(&mut self, past: &Past) -> Option<SwitchIx> {
+        let to = self.begin(past.lid)?;
+        let came_by = match past.was_dark {
+            true => Has::Old,
+            false => Has::Either,
+        };
+        self.is_still = true;
+        for switch in self.find_behind(past.lid) {
+            self.start(switch, past.lid, to, came_by);
+        }
+        self.drain(past.lid, to, came_by);
+        self.is_still = false;
+        // The first one may have been on its way inside of a switch already, by what that had before.
+        self.step(past.lid, to, came_by);
+        let dropped = past.dropped.saturating_sub(1);
+        let passed = past.passed.saturating_sub(usize::from(past.dropped == 0));
+        for (has, count) in [(Has::Nowhere, dropped), (Has::New, passed)] {
+            for _ in 0..count {
+                self.step(past.lid, to, has);
+            }
+        }
+        Some(to)
+    }
+
+    /// All that is on cables has passed one switch more, and counts as come by new entries from then on.
+    fn step(&mut self, lid: u16, to: SwitchIx, has: Has) {
+        let mut moved = Vec::new();
+        for link in core::mem::take(&mut self.touched) {
+            let loads = core::mem::replace(&mut self.loads[link as usize], [[0; VLS]; 2]);
+            for (age, carried) in [Age::Old, Age::New].into_iter().zip(loads) {
+                self.passed(link, (age, carried), (lid, to, has), &mut moved);
+            }
+        }
+        for (link, load) in moved {
+            self.put(link, Age::New, &load);
+        }
+        self.queue.clear();
+    }
+
+    /// Where what a cable carries is next.
+    fn passed(
+        &self,
+        link: u32,
+        (age, carried): (Age, Load),
+        (lid, to, has): (u16, SwitchIx, Has),
+        moved: &mut Vec<(u32, Load)>,
+    ) {
+        if carried.iter().all(|sls| *sls == 0) {
+            return;
+        }
+        let cable = self.channels.links[link as usize];
+        let input = self.channels.slots(cable.to)[usize::from(cable.input)];
+        for (next, _) in self.links((cable.to, to), lid, has, age) {
+            let output = self.channels.links[next as usize].port;
+            let mut load = [0; VLS];
+            for table in self.tables(cable.to, input, output) {
+                let all = carried.iter();
+                all.for_each(|sls| spread(&table, *sls, &mut load));
+            }
+            moved.push((next, load));
+        }
+    }
+
+    /// The switch of a LID whose packets count, with nothing on any cable.
+    fn begin(&mut self, lid: u16) -> Option<SwitchIx> {
         let judge = &self.change.judge;
         let owner = judge.routes.lids().at(lid);
         let counts = owner.is_none_or(|end| {
             self.hosts
                 .is_none_or(|hosts| hosts.include(judge.topology, end))
         });
-        let [Some(to), was] = self.change.places(lid) else {
-            return;
-        };
-        if !counts {
-            return;
-        }
+        let [to, was] = self.change.places(lid);
         self.was = was;
         for link in self.touched.drain(..) {
             self.loads[link as usize] = [[0; VLS]; 2];
         }
-        let from = match is_all {
-            true => judge.topology.switch_ixs().collect(),
-            false => self.find_behind(lid),
-        };
-        for switch in from {
-            self.start(switch, lid, to, has);
-        }
+        to.filter(|_| counts)
+    }
+
+    /// Follows what is in the queue to its end.
+    fn drain(&mut self, lid: u16, to: SwitchIx, has: Has) {
         while let Some((link, age)) = self.queue.pop() {
             self.pass_on(link, age, lid, to, has);
         }
@@ -209,9 +316,10 @@ impl<'a> Flow<'a> {
                     }
                 }
             }
-            self.graph
-                .edges
-                .add(cable.turns + u32::from(beyond.slot), &pairs);
+            if !self.is_still {
+                let turn = cable.turns + u32::from(beyond.slot);
+                self.graph.edges.add(turn, &pairs);
+            }
             self.put(next, age, &load);
         }
     }

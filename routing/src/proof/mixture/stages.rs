@@ -13,7 +13,7 @@
 //!
 //! When all of a stage is held, packets that came by its old entries may still be on cables. They go on by new entries, so what they
 //! hold and wait for is part of the mixture of that stage. If that closes no loop with the next one either, the next one may begin at once;
-//! else it begins when these packets have had the time that they may live in the switches which are still before them ([`Stage::passes`]).
+//! else it begins when so many of them are gone that it does not (`rests`), which is counted in switches that the others have passed ([`Stage::passes`]).
 //!
 //! # LIDs that nobody reaches
 //!
@@ -42,11 +42,12 @@
 
 mod choice;
 mod moment;
+mod rests;
 
 use std::sync::{Arc, OnceLock};
 
 use super::super::graph::DependencyGraph;
-use super::flow::Flow;
+use super::flow::{Flow, Past};
 use super::found::{Stage, Stages};
 use super::ways::Ways;
 use super::{Change, Has};
@@ -68,8 +69,8 @@ pub(super) struct Search<'a> {
     left: Vec<u16>,
     /// LIDs that lead nowhere now.
     dark: Vec<u16>,
-    /// LIDs with new entries, of which packets may be under way that came by old ones.
-    residue: Vec<u16>,
+    /// Packets that may be under way by entries of before.
+    past: Vec<Past>,
     /// Packets may be under way that came by old SL2VL tables.
     has_old_sl2vl: bool,
     work: usize,
@@ -91,7 +92,7 @@ impl<'a> Search<'a> {
             others: Arc::default(),
             left: lids,
             dark: Vec::new(),
-            residue: Vec::new(),
+            past: Vec::new(),
             has_old_sl2vl: false,
             work: MOST_WORK,
             found: Stages::default(),
@@ -146,8 +147,11 @@ impl<'a> Search<'a> {
         // The proof of the stage counts with their old entries, as their packets are under way.
         self.push(stage, false)?;
         set(&mut self.has, &lost, Has::Nowhere);
-        self.dark.extend(lost);
-        self.wait(self.passes(&self.dark));
+        self.dark.extend(&lost);
+        match self.has_old_sl2vl {
+            true => self.wait(self.passes(&self.dark)),
+            false => self.past.extend(lost.into_iter().map(Past::of_dark)),
+        }
         self.lighten().map(|_| ())
     }
 
@@ -163,6 +167,7 @@ impl<'a> Search<'a> {
             // None also where LIDs that do not change close the loop.
             let kept = self.kept(Has::Old, true)?;
             self.darken(&kept);
+            self.rest();
             self.found.is_before_sl2vl = true;
             // What has to wait for packets by old SL2VL tables waits after these.
             self.found.stages.push(Stage {
@@ -216,13 +221,13 @@ impl<'a> Search<'a> {
             others: Arc::clone(&self.others),
             left: self.left.clone(),
             dark: self.dark.clone(),
-            residue: self.residue.clone(),
+            past: self.past.clone(),
             found: self.found.clone(),
             ..*self
         }
     }
 
-    /// All that are left lead nowhere, but for these, until packets of before are gone.
+    /// All that are left lead nowhere, but for these.
     fn darken(&mut self, kept: &[u16]) {
         let left = core::mem::take(&mut self.left);
         let (kept, dark): (Vec<u16>, Vec<u16>) = left
@@ -240,8 +245,11 @@ impl<'a> Search<'a> {
             leads_nowhere: true,
             passes: 0,
         });
+        self.past.extend(dark.iter().copied().map(Past::of_dark));
         self.dark.extend(dark);
-        self.rest();
+        if self.has_old_sl2vl {
+            self.rest();
+        }
     }
 
     /// LIDs that lead nowhere get their new entries, if those that are left allow it. False where they do not.
@@ -258,15 +266,20 @@ impl<'a> Search<'a> {
 
     /// A stage in which these get their new entries. It closes no loop by itself. `are_dark`: they lead nowhere before it.
     fn push(&mut self, lids: Vec<u16>, are_dark: bool) -> Option<()> {
-        if (self.has_old_sl2vl || !self.residue.is_empty()) && self.meets(&lids, are_dark)? {
-            self.rest();
+        match self.has_old_sl2vl {
+            true if self.meets(&lids, are_dark)? => self.rest(),
+            true => {}
+            false => {
+                let passes = self.least_rest(&lids, are_dark)?;
+                self.rest_for(passes);
+            }
         }
         set(&mut self.has, &lids, Has::New);
         self.left
             .retain(|lid| self.has.get(usize::from(*lid)) == Some(&Has::Old));
-        // For LIDs that led nowhere no packet of before is left.
+        // Of LIDs that led nowhere none came by a mixture.
         if !are_dark {
-            self.residue.extend_from_slice(&lids);
+            self.past.extend(lids.iter().copied().map(Past::of_mixture));
         }
         self.found.stages.push(Stage {
             lids,
@@ -276,10 +289,11 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// Whether packets of before and those of a stage that begins now could close a loop together.
+    /// Whether packets of before and those of a stage that begins now could close a loop together, while some may meet old SL2VL tables.
     fn meets(&self, lids: &[u16], are_dark: bool) -> Option<bool> {
         let mut has = self.has.clone();
-        set(&mut has, &self.residue, Has::Either);
+        let past: Vec<u16> = self.past.iter().map(|past| past.lid).collect();
+        set(&mut has, &past, Has::Either);
         if !are_dark {
             set(&mut has, lids, Has::Either);
         }
@@ -293,11 +307,12 @@ impl<'a> Search<'a> {
         Some(graph.has_loop())
     }
 
-    /// Packets of before are gone when the next stage begins.
+    /// All packets of before are gone when the next stage begins.
     fn rest(&mut self) {
-        let lids = [self.residue.as_slice(), &self.dark].concat();
+        let past: Vec<u16> = self.past.iter().map(|past| past.lid).collect();
+        let lids = [past.as_slice(), &self.dark].concat();
         self.wait(self.passes(&lids));
-        self.residue.clear();
+        self.past.clear();
         self.has_old_sl2vl = false;
     }
 

@@ -69,6 +69,13 @@ pub enum PlanFinding {
     },
 }
 
+impl PlanFinding {
+    /// It is of the writing of changed routes, and over when that is: nothing is left to be mended.
+    pub const fn is_of_change(&self) -> bool {
+        matches!(self, Self::NotProvedTogether { .. } | Self::Drained { .. })
+    }
+}
+
 /// For a person who has to mend it.
 impl fmt::Display for PlanFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

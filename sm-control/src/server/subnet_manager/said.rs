@@ -16,12 +16,25 @@ use tracing::{info, warn};
 
 /// Findings that stand, in words.
 #[derive(Debug, Default)]
-pub(super) struct Said(BTreeSet<String>);
+pub(super) struct Said {
+    standing: BTreeSet<String>,
+    /// Those of a change of routes. It is over with its sweep, and they are with the next one.
+    of_change: BTreeSet<String>,
+}
 
 impl Said {
     /// What stands as of the last telling.
     pub(super) const fn standing(&self) -> &BTreeSet<String> {
-        &self.0
+        &self.standing
+    }
+
+    /// A sweep has found what the one before left: nothing changes any more.
+    pub(super) fn end_change(&mut self) {
+        for gone in core::mem::take(&mut self.of_change) {
+            if self.standing.remove(&gone) {
+                info!("no more: {gone}");
+            }
+        }
     }
 
     /// Tells what is new of the findings of a sweep and its plan, and what is over.
@@ -40,13 +53,15 @@ impl Said {
         let other = strangers(own, swept).chain(not_held(swept, planned));
         let now: BTreeSet<String> = found.chain(plan).chain(other).chain(of_keys).collect();
         // New ones first: what is mended can wait for a line.
-        for new in now.difference(&self.0) {
+        for new in now.difference(&self.standing) {
             warn!("{new}");
         }
-        for gone in self.0.difference(&now) {
+        for gone in self.standing.difference(&now) {
             info!("no more: {gone}");
         }
-        self.0 = now;
+        self.standing = now;
+        let of_change = planned.findings.iter().filter(|it| it.is_of_change());
+        self.of_change = of_change.map(ToString::to_string).collect();
     }
 }
 

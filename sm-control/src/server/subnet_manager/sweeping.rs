@@ -44,6 +44,7 @@ impl Manager {
         let begun = Instant::now();
         let attempted = self.attempted(inputs, options, when, before, stamp)?;
         let Some((mut planned, progress)) = attempted else {
+            self.said.end_change();
             return Ok(None);
         };
         planned.changed(progress.drained);
