@@ -67,8 +67,8 @@ pub(crate) struct Walker {
     hops: Hops,
     /// Pairs that arrived when this began.
     base: BTreeSet<(NodeIx, u16)>,
-    /// Pairs of that which did not arrive at some moment, with the number of that Set.
-    lost: BTreeMap<(NodeIx, u16), u64>,
+    /// Pairs of that which did not arrive at some moment, with the number of that Set, and where it was.
+    lost: BTreeMap<(NodeIx, u16), (u64, NodeIx)>,
     told: BTreeMap<Pair, Told>,
     /// Pairs whose P_Key passed when this began; none before a P_Key is written.
     keys: Option<BTreeSet<Pair>>,
@@ -317,7 +317,10 @@ impl Walker {
                 if self.base.contains(&pair) && self.hops.passes(from, node, lid) {
                     match promise.drains(lid) {
                         true => self.counts.drained += 1,
-                        false => drop(self.lost.entry(pair).or_insert(self.counts.sets)),
+                        false => {
+                            let at = (self.counts.sets, node);
+                            self.lost.entry(pair).or_insert(at);
+                        }
                     }
                 }
             }
@@ -372,11 +375,11 @@ impl Walker {
 
     /// A sweep is over, or something else than a Set has changed devices: what was lost meanwhile and need not have been?
     pub(crate) fn end(&mut self, is_surprised: bool) {
-        for ((from, lid), set) in core::mem::take(&mut self.lost) {
+        for ((from, lid), (set, at)) in core::mem::take(&mut self.lost) {
             match self.hops.end(from, lid) {
                 End::Arrives if is_surprised => self.counts.surprised += 1,
                 End::Arrives => self.found.push(format!(
-                    "a hole from switch {from:?} to LID {lid} at Set {set}"
+                    "a hole from switch {from:?} to LID {lid} at Set {set}, to {at:?}"
                 )),
                 End::Lost | End::Circle => self.counts.gone += 1,
             }
