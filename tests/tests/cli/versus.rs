@@ -141,6 +141,37 @@ fn both_bring_a_subnet_up() -> Result<()> {
     Ok(())
 }
 
+/// After each event ours needs no more SMPs. The times are those of a busy machine.
+#[test]
+fn both_mend_a_subnet() -> Result<()> {
+    let _turn = sa_tests::turn::heavy();
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let output = versus(&["--events", "fat-tree:4", "--json"])?;
+    let lines = text(&output)?;
+    let lines: Result<Vec<Value>, _> = lines.lines().map(serde_json::from_str).collect();
+    let lines = lines?;
+    for line in &lines {
+        schema::judge(line)?;
+    }
+    // Two rounds, two Subnet Managers, the first sweep and seven events.
+    ensure!(lines.len() == 2 * 2 * 8, "{output:?}");
+    let of = |who: &'static str| lines.iter().filter(move |line| line["who"] == who);
+    for (theirs, ours) in of("opensm").zip(of("sapphired")) {
+        ensure!(theirs["event"] == ours["event"], "{theirs}\n{ours}");
+        let smps = |line: &Value| Some(line["gets"].as_u64()? + line["sets"].as_u64()?);
+        ensure!(
+            smps(ours) > Some(0) && smps(ours) <= smps(theirs),
+            "{theirs}\n{ours}"
+        );
+        // An order without a change is the one that writes nothing.
+        let is_idle = ours["event"] == "SIGHUP, no change";
+        ensure!(ours["last_set_s"].is_null() == is_idle, "{ours}");
+    }
+    Ok(())
+}
+
 #[test]
 fn people_read_on_what_it_was_measured() -> Result<()> {
     if let Some(why) = Fabric::unavailable() {

@@ -17,7 +17,7 @@
 //! round 2   load 1: sapphired, OpenSM     load 2: OpenSM, sapphired     ..
 //! ```
 //!
-//! With `--up` they are compared as Subnet Managers instead (`up`).
+//! With `--up` and `--events` they are compared as Subnet Managers instead (`up`, `events`).
 //!
 //! The simulator is slow and in both figures: what differs between the sides is the SA alone, and
 //! its CPU time is measured apart. Interrupts end the run between two loads, and whatever was
@@ -29,6 +29,7 @@ mod bed;
 mod client;
 mod cpu;
 mod document;
+mod events;
 mod fabric;
 mod failure;
 mod figures;
@@ -77,6 +78,9 @@ fn run(options: &Options) -> Outcome {
     // Another comparison altogether: nothing below is of use to it.
     if !options.up.is_empty() {
         return up::run(&options.up, options, &interrupted);
+    }
+    if !options.events.is_empty() {
+        return events::run(&options.events, options, &interrupted);
     }
     let fabric = Fabric::plan(options)?;
     let mut sides = Pair::start(options, &fabric, &interrupted)?;

@@ -17,6 +17,10 @@ pub(crate) struct Options {
     /// fat-tree:16; of other options only --rounds, --sapphired and --json count
     #[arg(long, value_name = "SUBNET", num_args = 1..)]
     pub(crate) up: Vec<String>,
+    /// Instead: SMPs and the time to the last Set after a cable, a host and a switch that go and come back, and a SIGHUP,
+    /// each as the Subnet Manager of these subnets; of other options the same count
+    #[arg(long, value_name = "SUBNET", num_args = 1.., conflicts_with = "up")]
+    pub(crate) events: Vec<String>,
     /// Switches along x, y and z: 2x2x2 to 8x8x8
     #[arg(long, value_name = "XxYxZ", default_value = "5x5x5", value_parser = size)]
     pub(crate) size: [u8; 3],

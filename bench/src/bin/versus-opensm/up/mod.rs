@@ -9,8 +9,8 @@
 //! bounds the faster one; CPU time is told apart. SMPs are counted by those who send them: OpenSM's console says how many, and so
 //! does sapphired's line.
 
-mod subnet;
-mod taken;
+pub(crate) mod subnet;
+pub(crate) mod taken;
 
 use std::io::Write as _;
 use std::sync::atomic::AtomicBool;

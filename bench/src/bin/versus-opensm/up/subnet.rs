@@ -13,7 +13,7 @@ use sa_wire::NodeType;
 use crate::failure::{Failure, Outcome};
 
 /// Cables, and how they are routed.
-pub(super) struct Subnet {
+pub(crate) struct Subnet {
     /// The text of the cables, and the engine that routes them.
     shape: Shape,
     /// The same, parsed.
@@ -22,16 +22,34 @@ pub(super) struct Subnet {
 
 impl Subnet {
     /// By name: `torus:8x8x8x1` (the last number: hosts on each switch), or a shape as `fat-tree:16`. Errors: another name.
-    pub(super) fn named(name: &str) -> Outcome<Self> {
+    pub(crate) fn named(name: &str) -> Outcome<Self> {
         // Parsed here too: the first host and the room that ibsim needs are not in the text of the cables.
-        let wrong = |why: &dyn fmt::Display| Failure::Usage(format!("--up {name}: {why}"));
+        let wrong = |why: &dyn fmt::Display| Failure::Usage(format!("{name}: {why}"));
         let shape = Shape::named(name).map_err(|error| wrong(&error))?;
         let fabric = net::parse(shape.net.as_bytes()).map_err(|error| wrong(&error))?;
         Ok(Self { shape, fabric })
     }
 
+    /// The same, by an engine that still routes it when a cable or a switch is away: OpenSM's ftree finds no fat tree then.
+    pub(crate) fn that_fails(mut self) -> Self {
+        if self.shape.engine == EngineKind::FatTree {
+            self.shape.engine = EngineKind::UpDown;
+        }
+        self
+    }
+
+    /// The text of the cables.
+    pub(crate) fn net(&self) -> &str {
+        &self.shape.net
+    }
+
+    /// The same, parsed.
+    pub(crate) const fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
     /// Writes `net`, and what OpenSM and sapphired read. Errors: the directory takes no files.
-    pub(super) fn write(&self, directory: &Path) -> Outcome {
+    pub(crate) fn write(&self, directory: &Path) -> Outcome {
         let put = |name: &str, text: &str| {
             let path = directory.join(name);
             fs::write(&path, text).map_err(Failure::of(path.display()))
@@ -66,7 +84,7 @@ impl Subnet {
     /// sapphired as the Subnet Manager: the same engine, and what its OpenSM reads besides.
     ///
     /// `sleep_after = 0`: a worker that spins would take CPU time that is not the Subnet Manager's.
-    fn config(&self) -> String {
+    pub(crate) fn config(&self) -> String {
         let torus = match &self.shape.torus_conf {
             Some(_) => "torus_conf = \"torus-2QoS.conf\"\n",
             None => "",
@@ -96,7 +114,7 @@ impl Subnet {
     /// The host of the Subnet Manager.
     ///
     /// Empty where the shape has none.
-    pub(super) fn sm_node(&self) -> &str {
+    pub(crate) fn sm_node(&self) -> &str {
         let host = shapes::first_host(&self.fabric);
         host.map_or("", |at| self.fabric.node(at.node).description.as_str())
     }

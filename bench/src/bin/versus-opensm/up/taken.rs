@@ -86,7 +86,7 @@ pub(super) fn bring_up(
 }
 
 /// With its console on a port of the loopback interface, which says how many SMPs it has sent.
-fn opensm(programs: &Programs, directory: &Path, console: u16) -> Command {
+pub(crate) fn opensm(programs: &Programs, directory: &Path, console: u16) -> Command {
     let mut command = Command::new(&programs.opensm);
     command
         // -F: options, -e: the log is emptied, -f: where the log goes.
@@ -99,7 +99,7 @@ fn opensm(programs: &Programs, directory: &Path, console: u16) -> Command {
 }
 
 /// RUST_LOG of the caller would change what is printed, and that is what is waited for.
-fn sapphired(options: &Options, directory: &Path) -> Outcome<Command> {
+pub(crate) fn sapphired(options: &Options, directory: &Path) -> Outcome<Command> {
     let mut command = Command::new(options.sapphired()?);
     command
         .arg("--config")
@@ -124,7 +124,7 @@ fn cpu(process: &Process) -> Outcome<Cpu> {
 /// A port of the loopback interface that was free a moment ago.
 ///
 /// Somebody may take it in between; then OpenSM has no console, and the run ends with that.
-fn free_port() -> Outcome<u16> {
+pub(crate) fn free_port() -> Outcome<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let address = listener.and_then(|listener| listener.local_addr());
     Ok(address
@@ -165,6 +165,6 @@ fn told_by_log(log: &Path) -> Outcome<u64> {
 }
 
 /// In the directory of the run.
-const OPENSM_LOG: &str = "opensm.log";
+pub(crate) const OPENSM_LOG: &str = "opensm.log";
 /// For the largest subnets: a torus of 4,096 switches takes OpenSM minutes.
 const LONGEST: Duration = Duration::from_secs(900);
