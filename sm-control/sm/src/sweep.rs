@@ -56,6 +56,20 @@ pub struct Swept {
 }
 
 impl Swept {
+    /// What was told, and of tables P_Keys alone: for a sweep that follows at once, of a subnet that has been another's.
+    #[must_use]
+    pub fn told(self) -> Self {
+        let mut subnet = self.subnet;
+        let nodes: Vec<NodeIx> = subnet.places().map(|(at, _)| at).collect();
+        for at in nodes {
+            if let Some(node) = subnet.node_mut(at) {
+                node.tables.keep_keys();
+            }
+        }
+        subnet.set_as_left(false);
+        Self::of(subnet, Memory::default())
+    }
+
     fn of(subnet: Subnet, memory: Memory) -> Self {
         Self {
             subnet,

@@ -302,6 +302,19 @@ fn all_is_found_anew_and_what_ports_that_are_active_hold_is_believed() {
     }
 }
 
+/// The subnet was another's: who has just found it reads what switches hold.
+#[test]
+fn who_has_just_looked_reads_tables_and_believes_keys() {
+    let mut bed = Bed::new();
+    bed.swept = core::mem::take(&mut bed.swept).told();
+    let ended = bed.sweep(&Scope::Anew);
+    assert_eq!(believed(&ended), 0);
+    let is_table = |smp: &&Smp| smp.header.attribute_id.get() == attribute::LINEAR_TABLE;
+    assert_eq!(gets(&ended).iter().filter(is_table).count(), 6);
+    assert!(sets(&ended).is_empty());
+    bed.is_true("nothing was other");
+}
+
 /// Its links are Active by the last sweep, in the middle of which it was off; or somebody else has written to it.
 #[test]
 fn of_a_node_with_another_lid_or_top_nothing_is_believed() {

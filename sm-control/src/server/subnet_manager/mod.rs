@@ -133,8 +133,10 @@ pub(in crate::server) struct Manager {
     is_quiet: bool,
     /// When all switches were asked last.
     looked: Option<Instant>,
-    /// The sweep before this one has found all a moment ago, and wrote nothing, as another SM handed over meanwhile.
-    has_just_found: bool,
+    /// When a sweep has found all and wrote nothing, as another SM has the subnet, or handed over meanwhile.
+    just_found: Option<Instant>,
+    /// One has handed over to this SM while the sweep before looked.
+    is_handed_over: bool,
     /// When another sweep is to try what this one has left undone, and after what pause.
     again_in: Option<Duration>,
     /// The pause before this sweep, where it is such another one.
@@ -198,7 +200,8 @@ impl Manager {
             has_stood_by: false,
             is_quiet: false,
             looked: None,
-            has_just_found: false,
+            just_found: None,
+            is_handed_over: false,
             again_in: None,
             pause: Duration::ZERO,
             stop: Arc::clone(stop),
@@ -225,7 +228,7 @@ impl Manager {
     pub(in crate::server) fn begin_anew(&mut self) {
         (self.port, self.planner, self.found) = (None, None, None);
         (self.swept, self.is_quiet) = (Swept::default(), false);
-        self.has_just_found = false;
+        (self.just_found, self.is_handed_over) = (None, false);
         // Answers to what was sent are none to what comes.
         self.transaction = self.transaction.wrapping_add(1 << 20);
         // Whom it stood by for is found again too.

@@ -6,6 +6,7 @@ use sa_fabric::options::ManagerOptions;
 use sa_sm::discovery::Scope;
 use sa_sm::model::Node;
 use sa_sm::sm_info::SmState;
+use sa_sm::sweep::Swept;
 use sa_source::When;
 
 use super::Manager;
@@ -24,13 +25,26 @@ impl Manager {
         (failed > 0 && is_silent).then(|| (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE))
     }
 
+    /// A sweep has found all, right before this one.
+    pub(super) fn has_just_found(&self) -> bool {
+        let just_found = self.just_found;
+        just_found.is_some_and(|at| at.elapsed() < RIGHT_AFTER)
+    }
+
+    /// What was found so that another SM has the subnet counts no more, unless that was a moment ago.
+    pub(super) fn forget_what_was_found(&mut self) {
+        if self.just_found.is_some() && !self.has_just_found() {
+            (self.just_found, self.swept) = (None, Swept::default());
+        }
+    }
+
     /// How much is to be read. What devices told is taken, whether it is followed or all is read anyway.
     ///
     /// | | |
     /// |---|---|
     /// | an order, changed files, `force_heavy_sweep` | anew |
     /// | this SM is not the master yet, or was not a moment ago | whole: what it knows is of another time |
-    /// | the master has handed over while this SM found the whole | anew |
+    /// | the master has handed over while this SM found the whole, or right after | anew |
     /// | there is no switch | whole: nobody but a switch tells of links, and it is two nodes at most |
     /// | all switches were asked less than `sweep_interval` ago, and devices told something | told |
     /// | else | light, with what devices told |
@@ -38,7 +52,8 @@ impl Manager {
     /// After a sweep that was given up while it looked the whole is found, whatever is said here.
     pub(super) fn scope(&mut self, options: &ManagerOptions, when: When) -> Scope {
         let told = self.traps.take();
-        let has_just_found = core::mem::take(&mut self.has_just_found);
+        self.forget_what_was_found();
+        let has_just_found = self.just_found.take().is_some();
         let is_master = self.identity.state() == SmState::Master;
         // None was found where this SM has not managed it yet, or another has since.
         let is_known = is_master && self.found.is_some();
@@ -61,6 +76,8 @@ impl Manager {
     }
 }
 
+/// A master that hands over to who has just come up: it looks once, and tells it before it writes anything.
+const RIGHT_AFTER: Duration = Duration::from_secs(1);
 /// After a sweep of which Sets were not answered. A device that reboots needs seconds, one that lost a few SMPs nothing.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// It doubles up to this.

@@ -29,7 +29,6 @@ use sa_sm::keys::Keys;
 use sa_sm::mastership::{Action, Event};
 use sa_sm::model::{Route, attributes};
 use sa_sm::sm_info::{SmInfo, SmState};
-use sa_sm::sweep::Swept;
 use sa_sm::trap;
 use sa_wire::Guid;
 use sa_wire::records::PortInfoRecord;
@@ -146,7 +145,11 @@ impl Manager {
         // Whatever was taken over before: this is another's subnet.
         self.inheritance = self.inheritance.anew();
         // What devices hold by the time that this SM has them again is another's work.
-        (self.swept, self.found, self.is_quiet) = (Swept::default(), None, false);
+        let swept = core::mem::take(&mut self.swept);
+        if self.has_just_found() {
+            self.swept = swept.told();
+        }
+        (self.found, self.is_quiet) = (None, false);
         stays
     }
 
@@ -157,6 +160,7 @@ impl Manager {
         hurries: bool,
     ) -> Result<(), SweepError> {
         let (state, is_called) = (self.identity.state(), self.identity.heed());
+        self.forget_what_was_found();
         if state == SmState::NotActive {
             self.standby = None;
             return Err(SweepError::NotActive);

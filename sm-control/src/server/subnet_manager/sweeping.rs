@@ -126,7 +126,7 @@ impl Manager {
             is_cut: false,
             others: Others::default(),
             action: Action::Nothing,
-            is_handed_over: self.has_just_found,
+            is_handed_over: core::mem::take(&mut self.is_handed_over),
             predecessor: None,
             forwarded: self.inheritance.looks_for_joins(),
             guard,
@@ -165,7 +165,7 @@ impl Manager {
         if let Some(other) = predecessor.and_then(|place| others.get(place)) {
             let left = Standby::before(other, SmState::Standby, options);
             self.inheritance.is_handed_by(left);
-            self.has_just_found = true;
+            (self.just_found, self.is_handed_over) = (Some(Instant::now()), true);
             return Err(SweepError::NotTaken);
         }
         self.tell_observers(action, is_skipped);
@@ -219,6 +219,7 @@ impl Manager {
                 let other = others.get(place)?;
                 let standby = Standby::before(other, state, options);
                 let again_in = self.unfit.as_ref().map(Unfit::again_in);
+                self.just_found = (state == SmState::Standby).then(Instant::now);
                 let own = self.identity.now().info;
                 let is_unknown = state == SmState::Standby && own.is_greater_than(other.0);
                 let stays = self.yields(standby.not_later(again_in));
