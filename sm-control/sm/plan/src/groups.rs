@@ -46,7 +46,6 @@
 //! Values alone: it neither sends nor waits, and whoever calls it says when a round is over.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use routing::SwitchIx;
 use routing::proof::mixture::ChangedTree;
@@ -62,7 +61,6 @@ use sa_wire::{Guid, Mlid, Sl};
 
 use crate::PlanFinding;
 use crate::places::Index;
-use crate::transition;
 use crate::trees::{Memberships, Trees, WantedTrees};
 
 /// Blocks of each switch.
@@ -222,6 +220,11 @@ impl Multicast {
         self.trees
     }
 
+    /// The same, looked at.
+    pub(crate) const fn trees(&self) -> &WantedTrees {
+        &self.trees
+    }
+
     /// What is to be written first: without the new ports of MLIDs that lose some.
     ///
     /// Shape: for each block that [`Self::last`] has, and never more ports than it.
@@ -264,12 +267,6 @@ impl Multicast {
     /// False for most changes: joins add, and only a leave or a lost link takes away.
     pub fn is_losing(&self) -> bool {
         !self.losing.is_empty()
-    }
-
-    /// How long packets of the trees that switches hold need to be gone, before [`Self::last`] may follow [`Self::first`]: where they could go on
-    /// by new ports, and that could close a credit loop. None where nothing has to wait. To be asked before the first round is written.
-    pub fn rest(&self, held: &Subnet, parts: &FabricState) -> Option<Duration> {
-        transition::rest_of_trees(held, parts, &self.trees)
     }
 
     /// Switches that do not hold all of it, with how many blocks they lack.

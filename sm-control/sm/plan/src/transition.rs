@@ -41,7 +41,7 @@ use sa_wire::records::SlToVlRecord;
 use sa_wire::smp::attribute;
 
 use crate::PlanFinding;
-use crate::groups::{changed_trees, trees_of_change};
+use crate::groups::{Multicast, changed_trees, trees_of_change};
 use crate::places::Index;
 use crate::sls_of_before::{gives_other_sls, held_sls};
 use crate::trees::WantedTrees;
@@ -104,23 +104,18 @@ pub(crate) fn of(
     }
 }
 
-/// How long new ports of groups wait between two sweeps, where routes stay as they are.
-pub(crate) fn rest_of_trees(
-    found: &Subnet,
-    parts: &FabricState,
-    trees: &WantedTrees,
-) -> Option<Duration> {
-    let changed = changed_trees(found, parts, trees);
-    let held = Held {
-        changed,
-        ..Held::new(
-            found,
-            parts,
-            &Differing::default(),
-            trees_of_change(found, parts, trees),
-        )
-    };
-    held.trees_rest(&held.rows, pipeline::path_sls(parts))
+impl Multicast {
+    /// How long packets of the trees that switches hold need to be gone, before [`Self::last`] may follow [`Self::first`]: where they could go on
+    /// by new ports, and that could close a credit loop. None where nothing has to wait. To be asked before the first round is written, between two
+    /// sweeps: routes stay as they are.
+    pub fn rest(&self, held: &Subnet, parts: &FabricState) -> Option<Duration> {
+        let trees = trees_of_change(held, parts, self.trees());
+        let held = Held {
+            changed: changed_trees(held, parts, self.trees()),
+            ..Held::new(held, parts, &Differing::default(), trees)
+        };
+        held.trees_rest(&held.rows, pipeline::path_sls(parts))
+    }
 }
 
 impl Judged {

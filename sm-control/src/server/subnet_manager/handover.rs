@@ -252,7 +252,7 @@ fn is_taken(
 ) -> Result<bool, PortError> {
     let limits = Limits {
         timeout: WAITS,
-        retries: 1,
+        retries: RETRIES,
         ..Limits::default()
     };
     // The key that a master has given all ports.
@@ -273,5 +273,7 @@ fn is_taken(
 const LONGEST_SWEEP_END: Duration = Duration::from_millis(150);
 /// For an answer to HANDOVER.
 const WAITS: Duration = Duration::from_millis(40);
+/// A busy host answers late, and without an heir the subnet has no master until one is missed.
+const RETRIES: u32 = 4;
 /// Of those that stand by: the end of a daemon must not take long.
 const MOST_TRIED: usize = 2;
