@@ -115,7 +115,7 @@ impl<'a> MulticastFlow<'a> {
             .iter()
             .map(|end| self.topology.end_port(*end).attached);
         for (switch, input) in places.flatten() {
-            self.forward(switch, input, group.sl, None);
+            self.forward(switch, input, group.sl, None, false);
         }
         self.follow(group.sl);
     }
@@ -140,10 +140,7 @@ impl<'a> MulticastFlow<'a> {
         for (switch, ports) in &group.switches {
             let members = ports.iter().filter(|port| self.is_local(*switch, *port));
             for input in members.collect::<Vec<_>>() {
-                match is_old {
-                    true => self.forward_old(*switch, input, group.sl, None),
-                    false => self.forward(*switch, input, group.sl, None),
-                }
+                self.forward(*switch, input, group.sl, None, is_old);
             }
         }
     }
@@ -154,31 +151,16 @@ impl<'a> MulticastFlow<'a> {
             let cable = self.graph.channels.links[came.link as usize];
             let input = self.graph.channels.slots(cable.to)[usize::from(cable.input)];
             if came.is_old {
-                self.forward_old(cable.to, input, sl, Some(came));
+                self.forward(cable.to, input, sl, Some(came), true);
             }
-            self.forward(cable.to, input, sl, Some(came));
+            self.forward(cable.to, input, sl, Some(came), false);
         }
     }
 
-    /// Sends on a packet that came in by a port, on a channel if by a cable.
-    fn forward(&mut self, switch: SwitchIx, input: u8, sl: Sl, from: Option<Came>) {
-        let ports = self.ports[switch.index()];
-        self.forward_to((switch, ports), input, sl, (from, false));
-    }
-
-    /// The same by the old tree.
-    fn forward_old(&mut self, switch: SwitchIx, input: u8, sl: Sl, from: Option<Came>) {
-        let ports = self.old_ports[switch.index()];
-        self.forward_to((switch, ports), input, sl, (from, true));
-    }
-
-    fn forward_to(
-        &mut self,
-        (switch, ports): (SwitchIx, PortSet),
-        input: u8,
-        sl: Sl,
-        (from, is_old): (Option<Came>, bool),
-    ) {
+    /// Sends on a packet that came in by a port, on a channel if by a cable. `is_old`: by the old tree.
+    fn forward(&mut self, switch: SwitchIx, input: u8, sl: Sl, from: Option<Came>, is_old: bool) {
+        let trees = if is_old { &self.old_ports } else { &self.ports };
+        let ports = trees[switch.index()];
         let channels = &self.graph.channels;
         for output in ports.iter().filter(|output| *output != input) {
             // Masks of dumps may name ports that are not there.

@@ -35,6 +35,13 @@ impl Who {
     /// In the order of arrays.
     pub(crate) const BOTH: [Self; 2] = [Self::OpenSm, Self::Sapphired];
 
+    /// In the order of a round. Who goes first alternates: a machine that warms up shall favour nobody.
+    pub(crate) fn in_turn(round: u16) -> [Self; 2] {
+        let mut both = Self::BOTH;
+        both.rotate_left(usize::from(round % 2 == 1));
+        both
+    }
+
     /// For people.
     pub(crate) const fn name(self) -> &'static str {
         match self {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use sa_wire::smp::{ALL_INPUTS, ALL_OUTPUTS, attribute};
 
 use crate::model::{Block, Node, PortState, Subnet};
-use crate::reading::readable;
+use crate::reading::{multicast_blocks, readable};
 
 /// What is asked for of a node.
 ///
@@ -64,17 +64,5 @@ pub(super) fn items(node: &Node) -> BTreeSet<Item> {
 ///
 /// Empty ones are read too, and those that no sweep has read: an entry that somebody else has put there is what this looks for.
 fn multicast(node: &Node) -> impl Iterator<Item = Block> {
-    let count = readable(node, None);
-    let positions = 0..=u32::from(node.port_count() / PORTS);
-    positions.flat_map(move |position| {
-        // 16 ports a position: the mask of an entry is 16 bits wide, so a switch with more ports has its table several times.
-        (0..u32::from(count)).map(move |number| Block {
-            attribute: attribute::MULTICAST_TABLE,
-            end_port: 0,
-            modifier: (position << 28) | number,
-        })
-    })
+    multicast_blocks(node, 0..readable(node, None))
 }
-
-/// Ports of a mask.
-const PORTS: u8 = 16;

@@ -124,17 +124,12 @@ impl Discovery {
 
     /// SwitchInfo or PortInfo has come: a node with another LID or LinearFDBTop was off, or somebody else has written to it.
     pub(super) fn believes(&mut self, at: NodeIx) {
-        let is_other = self
-            .subnet
-            .node(at)
-            .is_some_and(|node| !self.is_as_it_was(node));
-        for at in is_other
-            .then(|| self.believed.spared.remove(&at))
-            .into_iter()
-            .flatten()
-            .flatten()
-        {
-            self.ask_keys(at);
+        let node = self.subnet.node(at);
+        if node.is_none_or(|node| self.is_as_it_was(node)) {
+            return;
+        }
+        for port in self.believed.spared.remove(&at).unwrap_or_default() {
+            self.ask_keys(port);
         }
     }
 

@@ -35,7 +35,7 @@ use crate::model::{Block, Finding, Node, Place, Subnet};
 use crate::writing::{Memory, Wanted};
 
 pub(crate) use self::fresh::is_other_than;
-pub(crate) use self::multicast::readable;
+pub(crate) use self::multicast::{blocks as multicast_blocks, readable};
 
 /// The reading of one sweep. When [`Self::next_question`] has none left and each that it gave has an outcome, [`Self::goes_on`] says
 /// what is known, and whether there is more to ask.

@@ -14,6 +14,8 @@
 //! All of a table of 1,024 MLIDs would be 32 Gets a switch, of 16,384 MLIDs and 36 ports 1,536: after each start, and while a subnet waits for
 //! its next master.
 
+use core::ops::Range;
+
 use sa_wire::records::{PortInfoRecord, SwitchInfoRecord};
 use sa_wire::smp::attribute;
 
@@ -58,13 +60,17 @@ pub(crate) fn readable(node: &Node, wanted: Option<&SwitchInfoRecord>) -> u16 {
 ///
 /// Some may have been acknowledged by an earlier Set: those hold what was written.
 pub(super) fn unknown(node: &Node, count: u16) -> impl Iterator<Item = Block> {
-    let first = u32::from(node.tables.multicast_known());
-    let positions = 0..=u32::from(node.port_count() / PORTS);
-    let all = positions.flat_map(move |position| {
-        let numbers = first..u32::from(count);
-        numbers.map(move |number| block(0, (position << 28) | number))
-    });
+    let all = blocks(node, node.tables.multicast_known()..count);
     all.filter(|block| node.tables.get(*block).is_none())
+}
+
+/// Those with these numbers, of all ports: the mask of an entry is 16 bits wide, so a switch with more ports has its table several times.
+pub(crate) fn blocks(node: &Node, numbers: Range<u16>) -> impl Iterator<Item = Block> + use<> {
+    let positions = 0..=u32::from(node.port_count() / PORTS);
+    positions.flat_map(move |position| {
+        let numbers = numbers.clone().map(u32::from);
+        numbers.map(move |number| block(0, (position << 28) | number))
+    })
 }
 
 /// Which 32 MLIDs it has.

@@ -9,6 +9,7 @@ use sa_sm::audit::{Audit, Differing, share};
 use sa_sm::executor::Limits;
 use sa_sm::model::attributes::{port_info, port_info_data};
 use sa_sm::sweep::{Sweep, Swept};
+use sa_wire::Guid;
 use sa_wire::mad::method;
 use sa_wire::smp::{Smp, attribute};
 use zerocopy::FromBytes;
@@ -73,6 +74,28 @@ fn up(case: &str) -> (Simulator, PortRef, Swept) {
     let mut simulator = Simulator::new(&fabric, rig::TIMING);
     let first = sweep(&mut simulator, sm, Swept::default());
     (simulator, sm, first.swept)
+}
+
+/// What a round has found other than it was known.
+fn differing(read: &Read) -> Vec<(Guid, u16, u32)> {
+    let differing = read.differing.iter();
+    differing
+        .map(|it| (it.node, it.attribute, it.modifier))
+        .collect()
+}
+
+/// How many Sets a sweep needs to mend what a round has found. Afterwards nothing differs.
+fn sets_of_mending(simulator: &mut Simulator, sm: PortRef, read: Read) -> u64 {
+    let mended = sweep(simulator, sm, read.swept);
+    let again = round(
+        simulator,
+        sm,
+        mended.swept,
+        &mut Audit::default(),
+        usize::MAX,
+    );
+    assert_eq!(again.differing, []);
+    mended.counts.sets
 }
 
 /// Whatever the size of the rounds, each thing is read as often as any other, and a subnet that nobody touched is as known.
@@ -148,11 +171,7 @@ fn what_somebody_else_wrote_is_found_and_mended() {
         assert_eq!(answer.status().get(), 0);
     }
     let read = round(&mut simulator, sm, swept, &mut Audit::default(), usize::MAX);
-    let found: Vec<_> = read
-        .differing
-        .iter()
-        .map(|it| (it.node, it.attribute, it.modifier))
-        .collect();
+    let found = differing(&read);
     assert_eq!(
         found,
         [
@@ -161,16 +180,7 @@ fn what_somebody_else_wrote_is_found_and_mended() {
             (switch, attribute::MULTICAST_TABLE, 1),
         ]
     );
-    let mended = sweep(&mut simulator, sm, read.swept);
-    assert_eq!(mended.counts.sets, 3);
-    let again = round(
-        &mut simulator,
-        sm,
-        mended.swept,
-        &mut Audit::default(),
-        usize::MAX,
-    );
-    assert_eq!(again.differing, []);
+    assert_eq!(sets_of_mending(&mut simulator, sm, read), 3);
     let now = rig::facts(&rig::discover_over(&mut simulator, sm, Limits::default()).subnet);
     assert_eq!(now, held);
 }
@@ -193,22 +203,9 @@ fn an_entry_where_no_sweep_has_looked_is_found_and_cleared() {
         &mut Audit::default(),
         usize::MAX,
     );
-    let found: Vec<_> = read
-        .differing
-        .iter()
-        .map(|it| (it.node, it.attribute, it.modifier))
-        .collect();
+    let found = differing(&read);
     assert_eq!(found, [(switch, attribute::MULTICAST_TABLE, 31)]);
-    let mended = sweep(&mut simulator, sm, read.swept);
-    assert_eq!(mended.counts.sets, 1);
-    let again = round(
-        &mut simulator,
-        sm,
-        mended.swept,
-        &mut Audit::default(),
-        usize::MAX,
-    );
-    assert_eq!(again.differing, []);
+    assert_eq!(sets_of_mending(&mut simulator, sm, read), 1);
 }
 
 /// A mute node costs one request, and is as known.

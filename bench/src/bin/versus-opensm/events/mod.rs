@@ -34,10 +34,7 @@ pub(crate) fn run(names: &[String], options: &Options, interrupted: &AtomicBool)
     for name in names {
         let subnet = Subnet::named(name)?.that_fails();
         for round in 0..options.rounds {
-            // Who goes first alternates: a machine that warms up shall favour nobody.
-            let mut both = Who::BOTH;
-            both.rotate_left(usize::from(round % 2));
-            for who in both {
+            for who in Who::in_turn(round) {
                 let mut course = Course::start(who, &subnet, &programs, options, interrupted)?;
                 while let Some((event, taken)) = course.next()? {
                     tell(&Line::new(name, who, event, &machine, &taken), options.json)?;

@@ -34,10 +34,7 @@ pub(crate) fn run(names: &[String], options: &Options, interrupted: &AtomicBool)
     for name in names {
         let subnet = Subnet::named(name)?;
         for round in 0..options.rounds {
-            // Who goes first alternates, as in `rounds`: a machine that warms up shall favour nobody.
-            let mut both = Who::BOTH;
-            both.rotate_left(usize::from(round % 2));
-            for who in both {
+            for who in Who::in_turn(round) {
                 let taken = bring_up(who, &subnet, &programs, options, interrupted)?;
                 tell(&Line::new(name, who, &machine, &taken), options.json)?;
             }
