@@ -4,7 +4,7 @@
 //!  polls ──> the master answers ──> its SA is read, with the key ──> the slow lane has it, and its journal
 //!                                                                       │
 //!  HANDOVER: read once more, the master lets nobody change it ──────────┼──> all of it: nobody is asked
-//!  the master is gone, and was read after its last answer ──────────────┘
+//!  the master is gone, and was read at its last answer, or the one before ─┘
 //!  read before that, or not at all, or not all ──────────────────────────────> all are asked, and it is a beginning
 //! ```
 //!
@@ -14,7 +14,7 @@
 //! | what is not known | then |
 //! |---|---|
 //! | who joined a group between the last reading and a sudden death | asked, where the switches have an entry for the port: not for the last 50 ms, nor where it is alone in its group |
-//! | what else was set in that time | lost, if clients do not set it again: one `sminfo_polling_timeout` at most |
+//! | what else was set in that time | lost, if clients do not set it again: one `sminfo_polling_timeout` at most, two where the master died while it was read |
 //! | what the SA does not tell, or hides for want of the key | all are asked |
 //! | what may be hidden by partitions | the ports in them are asked (`sm_plan`) |
 //! | whether it lies on the disk | all are asked |
@@ -197,15 +197,14 @@ impl Manager {
         Ok(copied)
     }
 
-    /// The master is gone without a word. Errors: why the last reading is not enough, for a person.
+    /// The master is gone without a word, perhaps while it was read. Errors: why the last good reading is not enough, for a person.
     fn judges(&mut self, left: &Standby, interval: Duration) -> Result<Copied, String> {
-        if let Some((why, _)) = self.inheritance.failed.take() {
-            return Err(why);
-        }
-        let copied = self.inheritance.copied.take();
-        let copied = copied.ok_or("its SA was not read")?;
-        copied.is_all(left, interval)?;
-        Ok(copied)
+        let failed = self.inheritance.failed.take();
+        let judged = match self.inheritance.copied.take() {
+            Some(copied) => copied.is_all(left, interval).map(|()| copied),
+            None => Err("its SA was not read".to_owned()),
+        };
+        judged.map_err(|late| failed.map_or(late, |(why, _)| why))
     }
 
     /// Reads the SA of that SM, and has the slow lane go on with it. Errors: why not, for a person.
@@ -245,6 +244,8 @@ impl Manager {
             .map_err(|what| format!("its SA tells {what}"))?;
         let succession = &self.identity.succession;
         if !succession.is_taken(succession.offer(copy)) {
+            // Nor does the one of before lie there any more for certain.
+            self.inheritance.copied = None;
             return Err("it cannot be written down here".to_owned());
         }
         Ok(Copied {
