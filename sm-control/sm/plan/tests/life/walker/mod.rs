@@ -70,6 +70,8 @@ pub(crate) struct Walker {
     /// Pairs of that which did not arrive at some moment, with the number of that Set, and where it was.
     lost: BTreeMap<(NodeIx, u16), (u64, NodeIx)>,
     told: BTreeMap<Pair, Told>,
+    /// Where hosts were when they were told that. One that moves has lost its link, and asks again.
+    places: BTreeMap<PortRef, PortRef>,
     /// Pairs whose P_Key passed when this began; none before a P_Key is written.
     keys: Option<BTreeSet<Pair>>,
     no_key: BTreeMap<Pair, u64>,
@@ -117,6 +119,7 @@ impl Walker {
             base: BTreeSet::new(),
             lost: BTreeMap::new(),
             told: BTreeMap::new(),
+            places: BTreeMap::new(),
             keys: None,
             no_key: BTreeMap::new(),
             credit: Credit::default(),
@@ -132,6 +135,9 @@ impl Walker {
     /// The SA answers by this already.
     pub(crate) fn tell(&mut self, simulator: &Simulator, snapshot: &Snapshot) {
         self.told = pairs::all_told(&self.fabric, simulator, snapshot);
+        let sources = self.told.keys().map(|(from, _)| *from);
+        let places = sources.filter_map(|from| Some((from, simulator.peer(from)?)));
+        self.places = places.collect();
     }
 
     /// Before the first Set of a sweep, and again when something else than a Set has changed devices.
@@ -177,7 +183,8 @@ impl Walker {
 
     /// Every host sends to all that the SA tells it, and to its groups.
     fn send_all(&mut self, simulator: &Simulator) {
-        let told = self.told.iter();
+        let is_there = |from: &PortRef| self.places.get(from).copied() == simulator.peer(*from);
+        let told = self.told.iter().filter(|((from, _), _)| is_there(from));
         let packets = told.filter_map(|(pair, told)| pairs::first(simulator, *pair, *told));
         let groups = self.groups.iter();
         let members = groups.flat_map(|(mlid, members)| members.iter().map(|at| (*mlid, *at)));
