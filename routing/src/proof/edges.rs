@@ -151,8 +151,10 @@ impl Edges {
     /// A fabric with one table and all SLs used alike has the same cycles on each VL: one is
     /// searched instead of sixteen.
     pub(super) fn worth_searching(&self) -> u64 {
-        let Self::Straight(edges) = self else {
-            return 0xffff;
+        let edges = match self {
+            Self::Straight(edges) => edges,
+            // Whoever waits for nothing is on no cycle.
+            Self::Any(edges) => return waiting_vls(edges),
         };
         let all = edges.iter().fold(0, |all, vls| all | get16(vls));
         let is_all_or_none = |vls: &AtomicU16| matches!(get16(vls), vls if vls == 0 || vls == all);
@@ -174,6 +176,18 @@ impl Clone for Edges {
             Self::Any(edges) => Self::Any(edges.iter().map(|e| get(e).into()).collect()),
         }
     }
+}
+
+/// The VLs that wait for any, a bit each.
+fn waiting_vls(edges: &[AtomicU64]) -> u64 {
+    let mut all: VlPairs = [0; WORDS];
+    for words in edges.chunks_exact(WORDS) {
+        all.iter_mut()
+            .zip(words)
+            .for_each(|(all, word)| *all |= get(word));
+    }
+    let waits = |vl: &usize| all[vl / 4] >> (vl % 4 * VLS) & 0xffff != 0;
+    (0..VLS).filter(waits).fold(0, |vls, vl| vls | 1 << vl)
 }
 
 /// The VLs that wait for the same VL beyond, a bit each.

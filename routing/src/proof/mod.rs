@@ -53,6 +53,7 @@ mod graph;
 mod groups;
 mod hops;
 mod judge;
+mod levels;
 mod loads;
 pub mod mixture;
 mod multicast;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::cabling::Cabling;
 use super::ground::Ground;
 use super::order::Order;
-use super::relieve::relieve;
+use super::relieve::{Movable, relieve};
 use super::ways::{Places, Ways, each};
 use super::whole::Part;
 use crate::error::Warning;
@@ -32,8 +32,12 @@ pub(super) fn tables(
         keeper.filled(topology, stride)
     };
     if moved > 0 && lft.size() <= SMALL {
-        let may_move = |from: u32, lid: u16, entry: u8| keeper.old(from, lid) != entry;
-        relieve(topology, ground, &mut lft, &may_move);
+        let lost = keeper.lost(topology, &lft);
+        let movable = Movable {
+            is_any: &|lid| lost.get(usize::from(lid)).copied().unwrap_or(true),
+            is: &|from, lid, entry| keeper.old(from, lid) != entry,
+        };
+        relieve(topology, ground, &mut lft, &movable);
     }
     let warning = (!part.is_all).then(|| warning(moved, part));
     (lft, warning)
@@ -109,6 +113,25 @@ impl Keeper<'_> {
         let old = self.part.old[from as usize];
         let old = self.part.whole.routes.lft(SwitchIx(old));
         old.get(usize::from(lid)).copied().unwrap_or(NO_PATH)
+    }
+
+    /// By LID: some switch has another entry than in the whole fabric.
+    fn lost(&self, topology: &Topology, lft: &Lft) -> Vec<bool> {
+        let mut lost = vec![false; lft.stride()];
+        for switch in topology.switch_ixs() {
+            let old = self.part.old[switch.index()];
+            let old = self.part.whole.routes.lft(SwitchIx(old));
+            let row = lft.table(switch);
+            // Most tables are as they were.
+            if old != row {
+                let old = old.iter().copied().chain(std::iter::repeat(NO_PATH));
+                let pairs = row.iter().zip(old);
+                lost.iter_mut()
+                    .zip(pairs)
+                    .for_each(|(lost, (new, old))| *lost |= *new != old);
+            }
+        }
+        lost
     }
 
     /// Fills the table of a switch. Returns how many entries are others.

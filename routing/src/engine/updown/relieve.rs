@@ -23,8 +23,15 @@ use crate::quality::loads::paths;
 use crate::tables::Lft;
 use crate::topology::{SwitchIx, Topology, count32};
 
-/// Moves paths away from full links; of switches whose entries `may_move`, which is asked with a switch,
-/// a LID, and the port of now.
+/// Whose entries may move.
+pub(super) struct Movable<'a> {
+    /// Asked with a LID: false where no switch may give it another port. Ways to it are not looked at then.
+    pub(super) is_any: &'a dyn Fn(u16) -> bool,
+    /// Asked with a switch, a LID, and the port of now.
+    pub(super) is: &'a dyn Fn(u32, u16, u8) -> bool,
+}
+
+/// Moves paths away from full links; of entries that are `movable`.
 /// Cost: that of counting paths, O(switches x LIDs) on all cores, and [`MOST_WORK`].
 ///
 /// Shape: `lft` is whole; entries change, none is taken away. The same tables give the same moves.
@@ -32,12 +39,12 @@ pub(super) fn relieve(
     topology: &Topology,
     ground: &Ground<'_>,
     lft: &mut Lft,
-    may_move: &dyn Fn(u32, u16, u8) -> bool,
+    movable: &Movable<'_>,
 ) {
     let links = Links::new(topology);
     let mut relief = Relief {
         ground,
-        may_move,
+        movable,
         paths: paths(topology, &links, lft),
         links,
         tree: Tree::default(),
@@ -75,7 +82,7 @@ struct From {
 /// The tables are not in here: they are lent to each move, as counting goes on beside it.
 struct Relief<'a> {
     ground: &'a Ground<'a>,
-    may_move: &'a dyn Fn(u32, u16, u8) -> bool,
+    movable: &'a Movable<'a>,
     links: Links,
     /// By number of the link.
     paths: Vec<u64>,
@@ -128,7 +135,8 @@ impl Relief<'_> {
             for goal in goals.hosts(turn) {
                 // Its own LIDs leave by their ports, and what does not use the link cannot relieve it.
                 let entry = lft.table(SwitchIx(link.switch))[usize::from(goal.lid)];
-                if entry != link.port || goals.switches()[turn] == link.switch {
+                let is_others = entry != link.port || goals.switches()[turn] == link.switch;
+                if is_others || !(self.movable.is_any)(goal.lid) {
                     continue;
                 }
                 if self.left == 0 {
@@ -151,7 +159,7 @@ impl Relief<'_> {
             let paths = self.tree.through[from as usize];
             let entry = lft.table(SwitchIx(from))[usize::from(goal.lid)];
             if paths == 0
-                || !(self.may_move)(from, goal.lid, entry)
+                || !(self.movable.is)(from, goal.lid, entry)
                 || !self.tree.passes(from, link.number)
             {
                 continue;

@@ -14,7 +14,7 @@ use super::chains::{Chains, Link};
 use super::goals::Goal;
 use super::ground::Ground;
 use super::joined::{Joined, can_join};
-use super::relieve::relieve;
+use super::relieve::{Movable, relieve};
 use super::ways::{Place, Places, Ways, each, next};
 use crate::tables::{Lft, NO_PATH};
 use crate::topology::{Topology, count32};
@@ -34,7 +34,11 @@ pub(super) fn tables(topology: &Topology, ground: &Ground<'_>) -> Lft {
     let (mut lft, _) = Lft::filled(topology, topology.max_lid(), fill);
     // Whole trees deal out evenly by chains alone, and then nothing has to be counted.
     if !chains.are_even(ground) {
-        relieve(topology, ground, &mut lft, &|_, _, _| true);
+        let all = Movable {
+            is_any: &|_| true,
+            is: &|_, _, _| true,
+        };
+        relieve(topology, ground, &mut lft, &all);
     }
     lft
 }

@@ -17,19 +17,16 @@ use std::collections::VecDeque;
 use sa_wire::SlVlMask;
 
 use crate::proof::channels::VLS;
-use crate::proof::graph::{DependencyGraph, Node};
+use crate::proof::graph::DependencyGraph;
+use crate::proof::levels::Levels;
 use crate::proof::loads::VlPairs;
 use crate::tables::SpanningTree;
 use crate::topology::{SwitchIx, count32};
 
-/// Channels that one dependency may raise; beyond that it counts as closing a cycle.
-const MOST_RAISED: usize = 1 << 18;
-
 /// What is used, and the tree's part of it.
 pub(super) struct Growth {
     graph: DependencyGraph,
-    /// By channel.
-    levels: Vec<u32>,
+    levels: Levels,
     sls: SlVlMask,
     /// By switch: links of the tree that leave it.
     links: Vec<Vec<u32>>,
@@ -43,7 +40,7 @@ struct Added {
 
 impl Growth {
     /// `levels`: of the graph, which has no cycle.
-    pub(super) fn new(graph: DependencyGraph, levels: Vec<u32>, sls: SlVlMask) -> Self {
+    pub(super) fn new(graph: DependencyGraph, levels: Levels, sls: SlVlMask) -> Self {
         Self {
             links: vec![Vec::new(); graph.channels.switches()],
             graph,
@@ -134,32 +131,13 @@ impl Growth {
             self.graph.edges.add(turn, &pairs);
             added.push(Added { turn, pairs });
             let node = |link: u32, vl: usize| link * count32(VLS) + count32(vl);
-            if !self.raise(node(from, vl), node(to, far)) {
+            if self
+                .levels
+                .raise(&self.graph, node(from, vl), node(to, far))
+                .is_none()
+            {
                 return false;
             }
-        }
-        true
-    }
-
-    /// Brings the second above the first, which waits for it, and all behind it. False, and nothing has changed, where there is a cycle.
-    fn raise(&mut self, waits: Node, next: Node) -> bool {
-        let mut undo = Vec::new();
-        let mut open = vec![(next, self.levels[waits as usize] + 1)];
-        while let Some((node, least)) = open.pop() {
-            let level = &mut self.levels[node as usize];
-            if *level >= least {
-                continue;
-            }
-            if node == waits || undo.len() > MOST_RAISED {
-                // The last to come back is what was there first.
-                let before = undo.into_iter().rev();
-                before.for_each(|(node, level): (Node, u32)| self.levels[node as usize] = level);
-                return false;
-            }
-            undo.push((node, *level));
-            *level = least;
-            let behind = self.graph.successors(node);
-            open.extend(behind.map(|behind| (behind, least + 1)));
         }
         true
     }

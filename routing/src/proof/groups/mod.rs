@@ -31,7 +31,8 @@ use sa_wire::SlVlMask;
 
 use self::grow::Growth;
 use super::graph::DependencyGraph;
-use super::proven::{Proven, levels};
+use super::levels::Levels;
+use super::proven::Proven;
 use super::{CreditLoop, Judge};
 use crate::shortest::distances::{Distances, UNREACHABLE};
 use crate::tables::multicast::spanning::sls_of;
@@ -248,7 +249,7 @@ impl Search<'_> {
         if found.is_some() {
             return found;
         }
-        let levels = levels(&self.graph)?;
+        let levels = Levels::of(&self.graph)?;
         let mut grown = roots
             .iter()
             .take(tries.clamp(2, MOST_GROWN))

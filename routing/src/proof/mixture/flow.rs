@@ -49,6 +49,17 @@ pub(super) struct Flow<'a> {
     queue: Vec<(u32, Age)>,
     /// Only where packets are is asked, and no dependency added.
     is_still: bool,
+    /// Dependencies that the graph lacks, where they are to be looked at before they go into it.
+    pub(super) apart: Option<Vec<Added>>,
+}
+
+/// A dependency that may be added: of a link and the next one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Added {
+    pub(super) link: u32,
+    pub(super) next: u32,
+    pub(super) turn: u32,
+    pub(super) pairs: VlPairs,
 }
 
 /// Packets to a LID that came by entries of before.
@@ -99,6 +110,7 @@ impl<'a> Flow<'a> {
             was: None,
             queue: Vec::new(),
             is_still: false,
+            apart: None,
         }
     }
 
@@ -115,6 +127,20 @@ impl<'a> Flow<'a> {
             self.start(switch, lid, to, has);
         }
         self.drain(lid, to, has);
+    }
+
+    /// Adds those that are the same before and after: of packets to a LID that pass no switch whose entries differ.
+    pub(super) fn add_unchanged(&mut self, lid: u16) {
+        let Some(to) = self.begin(lid) else {
+            return;
+        };
+        self.find_behind(lid);
+        for switch in self.change.judge.topology.switch_ixs() {
+            if self.behind[switch.index()] != self.round {
+                self.start(switch, lid, to, Has::New);
+            }
+        }
+        self.drain(lid, to, Has::New);
     }
 
     /// Adds the dependencies of packets of before. They go on by new entries, or lead `nowhere` at switches that change theirs; one that a switch
@@ -318,7 +344,17 @@ impl<'a> Flow<'a> {
             }
             if !self.is_still {
                 let turn = cable.turns + u32::from(beyond.slot);
-                self.graph.edges.add(turn, &pairs);
+                let edges = &self.graph.edges;
+                match &mut self.apart {
+                    None => edges.add(turn, &pairs),
+                    Some(_) if edges.has(turn, &pairs) => {}
+                    Some(apart) => apart.push(Added {
+                        link,
+                        next,
+                        turn,
+                        pairs,
+                    }),
+                }
             }
             self.put(next, age, &load);
         }

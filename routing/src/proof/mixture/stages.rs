@@ -127,7 +127,7 @@ impl<'a> Search<'a> {
     /// Of what is left, LIDs that nobody reaches over switches that change them, ascending.
     fn lost(&self) -> Vec<u16> {
         let ways = self.ways();
-        let is_lost = |lid: &u16| ways.waiting(*lid).hosts == 0;
+        let is_lost = |lid: &u16| !ways.is_waited_for(*lid);
         self.left.iter().copied().filter(is_lost).collect()
     }
 

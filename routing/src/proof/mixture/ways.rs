@@ -58,6 +58,22 @@ impl Ways<'_> {
     /// Who sends to this LID over a switch that changes its entry, and arrives.
     /// Cost: a walk from each switch with a host.
     pub(super) fn waiting(&self, lid: u16) -> Waiting {
+        let (from, hosts): (Vec<SwitchIx>, Vec<usize>) = self.waiting_at(lid).unzip();
+        Waiting {
+            lid,
+            from,
+            hosts: hosts.iter().sum(),
+        }
+    }
+
+    /// Whether anybody does.
+    /// Cost: walks until the first one.
+    pub(super) fn is_waited_for(&self, lid: u16) -> bool {
+        self.waiting_at(lid).next().is_some()
+    }
+
+    /// By switch: how many hosts.
+    fn waiting_at(&self, lid: u16) -> impl Iterator<Item = (SwitchIx, usize)> {
         let judge = &self.change.judge;
         let hosts_on = |switch: &SwitchIx| {
             let hosts = judge.topology.hosts(*switch);
@@ -65,18 +81,11 @@ impl Ways<'_> {
             hosts.count()
         };
         let switches = judge.topology.switch_ixs();
-        let with_hosts = switches.map(|switch| (switch, hosts_on(&switch)));
+        let with_hosts = switches.map(move |switch| (switch, hosts_on(&switch)));
         // Nobody waits for what is gone.
         let is_there = judge.routes.lids().at(lid).is_some();
-        let with_hosts = with_hosts.filter(|_| is_there);
-        let waiting =
-            with_hosts.filter(|(from, hosts)| *hosts > 0 && self.is_over_changed(*from, lid));
-        let (from, hosts): (Vec<SwitchIx>, Vec<usize>) = waiting.unzip();
-        Waiting {
-            lid,
-            from,
-            hosts: hosts.iter().sum(),
-        }
+        let with_hosts = with_hosts.filter(move |_| is_there);
+        with_hosts.filter(move |(from, hosts)| *hosts > 0 && self.is_over_changed(*from, lid))
     }
 
     /// Whether packets from a switch arrive, and pass one on their way that changes its entry. A circle does not arrive.

@@ -33,7 +33,6 @@ use self::changed::Changed;
 use self::fit::Gone;
 pub use self::next::Next;
 use self::order::Order;
-pub(super) use self::order::levels;
 use super::graph::DependencyGraph;
 use super::hops::Hops;
 use super::sources::Sources;

@@ -7,14 +7,13 @@
 //! ```text
 //! levels  A 0 ─> B 1 ─> C 2      added: D 1 ─> B 1    B becomes 2, C 3
 //! ```
-//!
-//! Source: levels by longest ways as in Kahn, Topological Sorting of Large Networks, 1962.
 
 use rustc_hash::FxHashMap;
 
 use super::fit::Gone;
 use crate::proof::channels::{Channels, VLS};
 use crate::proof::graph::{DependencyGraph, Node};
+use crate::proof::levels::levels;
 use crate::proof::loads::VlPairs;
 use crate::topology::count32;
 
@@ -60,35 +59,6 @@ impl Order {
         }
         mended.mend(graph, gone)
     }
-}
-
-/// By channel: a level above those of all that wait for it. None for a graph with a cycle.
-/// Cost: O(channels + dependencies).
-pub(in crate::proof) fn levels(graph: &DependencyGraph) -> Option<Vec<u32>> {
-    let mut levels = vec![0; graph.nodes()];
-    let mut waiting = vec![0_u32; graph.nodes()];
-    let vls = graph.edges.vls();
-    for node in graph.nodes_on(vls) {
-        let nexts = graph.successors(node);
-        nexts.for_each(|next| waiting[next as usize] += 1);
-    }
-    let first = graph.nodes_on(vls);
-    let first = first.filter(|node| waiting[*node as usize] == 0);
-    let mut ready: Vec<Node> = first.collect();
-    let mut done = 0;
-    while let Some(node) = ready.pop() {
-        done += 1;
-        let above = levels[node as usize] + 1;
-        for next in graph.successors(node).map(|next| next as usize) {
-            levels[next] = above.max(levels[next]);
-            waiting[next] -= 1;
-            if waiting[next] == 0 {
-                ready.push(count32(next));
-            }
-        }
-    }
-    // Those on a cycle, and behind one, wait for ever.
-    (done == graph.nodes_on(vls).count()).then_some(levels)
 }
 
 /// Levels of which some were raised.

@@ -1,9 +1,14 @@
 //! Which LIDs change together next, and which have to lead nowhere first: greedy choices, part after part.
 
 use super::super::Has;
-use super::super::flow::Flow;
+use super::super::flow::{Added, Flow};
 use super::{Search, set};
+use crate::bits::Bits;
+use crate::proof::channels::VLS;
 use crate::proof::graph::DependencyGraph;
+use crate::proof::levels::Levels;
+use crate::proof::loads::VlPairs;
+use crate::topology::count32;
 
 impl Search<'_> {
     /// LIDs of those that are left which need not lead nowhere, if they have these entries. None where all others close a loop without them.
@@ -40,8 +45,8 @@ impl Search<'_> {
         stage
     }
 
-    /// LIDs of those parts which close no loop with these entries, each with the ones before it, in their order. In halves of halves: most parts go
-    /// together. As far as there is work left; and the graph with them.
+    /// LIDs of those parts which close no loop with these entries, each with the ones before it, in their order. As far as there is work left; and the
+    /// graph with them.
     fn fitting(
         &mut self,
         graph: DependencyGraph,
@@ -49,28 +54,67 @@ impl Search<'_> {
         has: Has,
         is_sl2vl: bool,
     ) -> (Vec<u16>, DependencyGraph) {
-        let (mut graph, mut fitting) = (graph, Vec::new());
-        let mut open = vec![parts];
-        while let Some(parts) = open.pop() {
-            let Some(work) = self.work.checked_sub(graph.nodes()) else {
+        let mut fitting = Vec::new();
+        // With a cycle in it already nothing fits.
+        let Some(mut levels) = Levels::of(&graph) else {
+            return (fitting, graph);
+        };
+        let mut flow = Flow::new(self.change, &graph, Some(&self.change.judge.hosts));
+        flow.has_old_sl2vl = is_sl2vl;
+        for part in parts {
+            flow.apart = Some(Vec::new());
+            part.iter().for_each(|lid| flow.add(*lid, has, false));
+            let added = flow.apart.take().unwrap_or_default();
+            let (fits, raised) = take(&graph, &mut levels, &added);
+            if fits {
+                fitting.extend(part);
+            }
+            let Some(work) = self.work.checked_sub(added.len() + raised + part.len()) else {
                 break;
             };
             self.work = work;
-            let with = graph.copy();
-            let mut flow = Flow::new(self.change, &with, Some(&self.change.judge.hosts));
-            flow.has_old_sl2vl = is_sl2vl;
-            let lids = parts.iter().flatten();
-            lids.clone().for_each(|lid| flow.add(*lid, has, false));
-            if !with.has_loop() {
-                fitting.extend(lids);
-                graph = with;
-            } else if parts.len() > 1 {
-                let (one, other) = parts.split_at(parts.len() / 2);
-                open.extend([other, one]);
-            }
         }
+        drop(flow);
         (fitting, graph)
     }
+}
+
+/// Adds all of these, or none where they close a cycle. How many channels were raised for them.
+fn take(graph: &DependencyGraph, levels: &mut Levels, added: &[Added]) -> (bool, usize) {
+    let (mut taken, mut raised) = (Vec::new(), 0);
+    for it in added {
+        for (vl, far) in vls_of(&it.pairs) {
+            let mut pairs: VlPairs = [0; 4];
+            pairs[vl / 4] = 1 << (vl % 4 * VLS + far);
+            // Another LID may have brought it meanwhile.
+            if graph.edges.has(it.turn, &pairs) {
+                continue;
+            }
+            graph.edges.add(it.turn, &pairs);
+            taken.push((it.turn, pairs));
+            let node = |link: u32, vl: usize| link * count32(VLS) + count32(vl);
+            match levels.raise(graph, node(it.link, vl), node(it.next, far)) {
+                Some(more) => raised += more,
+                None => {
+                    let edges = &graph.edges;
+                    taken
+                        .iter()
+                        .for_each(|(turn, pairs)| edges.take(*turn, pairs));
+                    return (false, raised);
+                }
+            }
+        }
+    }
+    (true, raised)
+}
+
+/// The pairs of VLs that are in it.
+fn vls_of(pairs: &VlPairs) -> impl Iterator<Item = (usize, usize)> {
+    let words = (0..).zip(*pairs);
+    words.flat_map(|(word, bits)| {
+        let vl = move |bit: usize| (word * 4 + bit / VLS, bit % VLS);
+        Bits(bits).map(move |bit| vl(bit as usize))
+    })
 }
 
 /// Ascending LIDs in parts: those of one row of so many.

@@ -19,12 +19,13 @@ impl Search<'_> {
         flow.has_old_sl2vl = is_sl2vl;
         for lid in &self.changing {
             let has = has.get(usize::from(*lid)).copied();
-            flow.add(*lid, has.unwrap_or(Has::New), true);
+            flow.add(*lid, has.unwrap_or(Has::New), false);
         }
         Some(graph)
     }
 
-    /// Those of LIDs that do not change, and of groups: the same at all moments, so they are followed once.
+    /// Those of LIDs that do not change, of packets that meet no change on their way, and of groups: the same at all moments, so they are followed
+    /// once.
     fn of_others(&self, is_sl2vl: bool) -> &DependencyGraph {
         let [new, any] = &*self.others;
         let others = if is_sl2vl { any } else { new };
@@ -34,9 +35,12 @@ impl Search<'_> {
             over_queue(self.has.len(), effort, |lids| {
                 let mut flow = Flow::new(change, &graph, Some(&change.judge.hosts));
                 flow.has_old_sl2vl = is_sl2vl;
-                let lids = lids.filter_map(|lid| u16::try_from(lid).ok());
-                lids.filter(|lid| self.changing.binary_search(lid).is_err())
-                    .for_each(|lid| flow.add(lid, Has::New, true));
+                for lid in lids.filter_map(|lid| u16::try_from(lid).ok()) {
+                    match self.changing.binary_search(&lid) {
+                        Ok(_) => flow.add_unchanged(lid),
+                        Err(_) => flow.add(lid, Has::New, true),
+                    }
+                }
             });
             change.add_groups(&graph, is_sl2vl);
             graph
