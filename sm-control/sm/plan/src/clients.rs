@@ -68,7 +68,7 @@ impl Clients {
     /// True where a port is to register again, with the SM at this LID.
     ///
     /// `is_seen`: that other SM has told all of it, as far as partitions go.
-    pub(crate) fn asks(&self, port: &Port, sm: Lid, is_seen: bool) -> bool {
+    pub(crate) fn asks(&self, port: &Port, sm: Lid, is_seen: impl Fn() -> bool) -> bool {
         // Without PortInfo there is nothing that the order could go with.
         let Some((guid, info)) = port.guid.zip(port.info.as_ref()) else {
             return false;
@@ -82,8 +82,8 @@ impl Clients {
         };
         // Another LID of the SM also means another SM, or a port that was set up while this one was away.
         let its = info.sm_lid.get();
-        let is_inherited = is_seen && self.inherited.is_some_and(|from| from.get() == its);
-        can && (is_unknown || !(its == sm.get() || is_inherited))
+        let is_inherited = || self.inherited.is_some_and(|from| from.get() == its) && is_seen();
+        can && (is_unknown || !(its == sm.get() || is_inherited()))
     }
 
     /// What these have set is not known.

@@ -56,7 +56,6 @@ use sa_sm::model::attributes::Data;
 use sa_sm::model::{Block, Node, Subnet};
 use sa_sm::wanted::{multicast, switch_info};
 use sa_sm::writing::Wanted;
-use sa_wire::smp::attribute;
 use sa_wire::{Guid, Mlid, Sl};
 
 use crate::PlanFinding;
@@ -291,9 +290,7 @@ impl Multicast {
         let cap = node.switch_info.map_or(0, |info| info.multicast_cap.get());
         // What was held and not wanted joins the map as an empty block, so it is cleared by the same Sets.
         let mut blocks = multicast::blocks(routes, cap, node.port_count());
-        let held = node.tables.blocks();
-        for (block, held) in held.filter(|(block, _)| block.attribute == attribute::MULTICAST_TABLE)
-        {
+        for (block, held) in node.tables.multicast() {
             let wanted = blocks.entry(*block).or_insert(EMPTY);
             // Losing is by MLID over all switches: one that loses here may gain elsewhere, and both together close a circle.
             self.losing.extend(lost(*block, held, wanted));

@@ -15,7 +15,6 @@ use std::collections::BTreeSet;
 use sa_fabric::PortRef;
 use sa_sm::model::Subnet;
 use sa_wire::Pkey;
-use sa_wire::smp::attribute;
 
 /// What is shown to the SM's port.
 #[derive(Debug, Default)]
@@ -44,12 +43,10 @@ impl Sight {
 
 /// The P_Keys that a port holds.
 fn keys(found: &Subnet, at: PortRef) -> impl Iterator<Item = u16> {
-    let blocks = found.node(at.node).map(|node| node.tables.blocks());
+    let node = found.node(at.node);
+    let blocks = node.map(|node| node.tables.pkeys(at.port));
     let blocks = blocks.into_iter().flatten();
-    let own = blocks.filter(move |(block, _)| {
-        block.attribute == attribute::PKEY_TABLE && block.end_port == at.port
-    });
-    let keys = own.flat_map(|(_, data)| data.as_chunks::<2>().0);
+    let keys = blocks.flat_map(|data| data.as_chunks::<2>().0);
     let keys = keys.map(|key| u16::from_be_bytes(*key));
     keys.filter(|key| base(*key) != 0)
 }

@@ -205,17 +205,16 @@ impl Differing {
             let Some(node) = found.node(*at).filter(|node| node.passes_data()) else {
                 continue;
             };
-            for (block, data) in blocks {
+            for (block, _, held) in node.tables.differing(blocks) {
                 let nodes = match block.attribute {
                     attribute::LINEAR_TABLE => &mut differing.routes,
                     attribute::SL_TO_VL => &mut differing.sl2vl,
                     _ => continue,
                 };
-                let held = node.tables.get(*block);
                 // Between ports without a link SL2VL says nothing yet.
                 let counts =
                     block.attribute != attribute::SL_TO_VL || is_in_use(node, block.modifier);
-                if held != Some(data) && counts {
+                if counts {
                     nodes.insert(*at);
                     differing.unknown += usize::from(held.is_none());
                 }

@@ -52,9 +52,9 @@ impl Planned {
         let tables = tables.filter_map(|(at, blocks)| Some((after.node(*at)?, blocks)));
         let missing = tables.flat_map(|(node, blocks)| {
             // Not known and other than planned are one: either way the snapshot would promise a route that nobody confirmed.
-            let differs = |(block, data): &(&Block, &_)| node.tables.get(**block) != Some(*data);
-            let routes = blocks.iter().filter(|(block, _)| is_of_routes(block));
-            routes.filter(differs).map(|(block, _)| Unheld {
+            let differing = node.tables.differing(blocks);
+            let routes = differing.filter(|(block, ..)| is_of_routes(block));
+            routes.map(|(block, ..)| Unheld {
                 node: node.guid(),
                 block: *block,
             })

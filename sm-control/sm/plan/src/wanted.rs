@@ -55,6 +55,9 @@ pub(crate) struct Plan<'a> {
     sight: Sight,
     /// Grows from step to step; complete at [`Self::finish`].
     wanted: Wanted,
+    /// Blocks in the order in which they were found, the last word on each counts. Maps are made of them at once: a subnet has hundreds of
+    /// thousands.
+    tables: BTreeMap<NodeIx, Vec<(Block, Data)>>,
     /// What could not be put into tables as it was asked for.
     findings: Vec<PlanFinding>,
 }
@@ -74,6 +77,7 @@ impl<'a> Plan<'a> {
             clients,
             sight: Sight::of(found, common.options.allow_both_pkeys),
             wanted: Wanted::default(),
+            tables: BTreeMap::new(),
             findings: Vec::new(),
         };
         // One top for all switches, as LIDs are dealt out over the whole subnet.
@@ -91,13 +95,16 @@ impl<'a> Plan<'a> {
         plan
     }
 
-    /// What is wanted so far.
+    /// Ports and switches that are wanted so far.
     pub(crate) const fn wanted(&self) -> &Wanted {
         &self.wanted
     }
 
     /// What is wanted, and what a person should know of it.
-    pub(crate) fn finish(self) -> (Wanted, Vec<PlanFinding>) {
+    pub(crate) fn finish(mut self) -> (Wanted, Vec<PlanFinding>) {
+        let tables = self.tables.into_iter();
+        let tables = tables.map(|(node, blocks)| (node, blocks.into_iter().collect()));
+        self.wanted.tables = tables.collect();
         (self.wanted, self.findings)
     }
 
@@ -117,14 +124,14 @@ impl<'a> Plan<'a> {
     /// `no_clients_rereg` outweighs all: an operator who sets it knows hosts that take the order badly.
     fn registers_again(&self, at: PortRef) -> bool {
         let port = self.found.port(at);
-        let is_seen = self.sight.sees(self.found, at);
+        let is_seen = || self.sight.sees(self.found, at);
         let is_asked = |port| self.clients.asks(port, self.common.sm_lid, is_seen);
         !self.common.manager.no_clients_rereg && port.is_some_and(is_asked)
     }
 
     /// Adds blocks to those of a node; one that is there already is replaced.
     fn set(&mut self, node: NodeIx, blocks: impl IntoIterator<Item = (Block, Data)>) {
-        self.wanted.tables.entry(node).or_default().extend(blocks);
+        self.tables.entry(node).or_default().extend(blocks);
     }
 
     /// Nobody knows who is in which group: multicast tables stay.

@@ -197,16 +197,18 @@ impl Reading {
     /// P_Key tables are left out as discovery has read them; tables for many ports cannot be read in one piece. Multicast tables
     /// are asked for by blocks of MLIDs, those that are wanted among them.
     fn of_node(&mut self, at: NodeIx, node: &Node, wanted: &Wanted, memory: &Memory) {
-        let tables = wanted.tables.get(&at).into_iter().flatten();
-        let unknown = tables.filter(|(block, data)| {
-            let is_readable = !OTHERWISE.contains(&block.attribute) && !is_for_many(block);
-            // One that it refuses stays as it is.
-            // Asking for such a block would be refused, and noted as a finding of every sweep.
-            is_readable
-                && node.tables.get(**block).is_none()
-                && !memory.is_refused(node, **block, data)
-        });
-        self.queue(at, unknown.map(|(block, _)| *block).collect());
+        let blocks = wanted.tables.get(&at);
+        let differing = blocks.map(|blocks| node.tables.differing(blocks));
+        let unknown = differing
+            .into_iter()
+            .flatten()
+            .filter(|(block, data, holds)| {
+                let is_readable = !OTHERWISE.contains(&block.attribute) && !is_for_many(block);
+                // One that it refuses stays as it is.
+                // Asking for such a block would be refused, and noted as a finding of every sweep.
+                holds.is_none() && is_readable && !memory.is_refused(node, **block, data)
+            });
+        self.queue(at, unknown.map(|(block, ..)| *block).collect());
     }
 
     /// Blocks of multicast tables that are not known and have to be, of switches that answer.

@@ -30,12 +30,10 @@ pub(super) fn of_node(
     let [before, tables, after, last] = &mut stages;
     // Once for all blocks: a first sweep of a large subnet has millions.
     let is_running = found.passes_data();
-    for (block, data) in wanted.tables.get(&node).into_iter().flatten() {
-        let holds = found.tables.get(*block);
+    let blocks = wanted.tables.get(&node);
+    let differing = blocks.map(|blocks| found.tables.differing(blocks));
+    for (block, data, holds) in differing.into_iter().flatten() {
         let key = key(found, block.end_port, block.attribute, block.modifier);
-        if holds == Some(data) {
-            continue;
-        }
         if memory.is_in_vain(&key, data, holds) {
             is_held |= NEEDED.contains(&block.attribute);
         } else if is_running && Routes::takes(*block) {

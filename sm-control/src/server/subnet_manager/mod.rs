@@ -139,6 +139,8 @@ pub(in crate::server) struct Manager {
     is_handed_over: bool,
     /// When another sweep is to try what this one has left undone, and after what pause.
     again_in: Option<Duration>,
+    /// A light sweep was due when devices told something: it comes right after that.
+    owes_light: bool,
     /// The pause before this sweep, where it is such another one.
     pause: Duration,
     stop: Arc<AtomicBool>,
@@ -203,6 +205,7 @@ impl Manager {
             just_found: None,
             is_handed_over: false,
             again_in: None,
+            owes_light: false,
             pause: Duration::ZERO,
             stop: Arc::clone(stop),
             limits: Limits::default(),

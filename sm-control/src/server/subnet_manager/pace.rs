@@ -14,7 +14,10 @@ use super::Manager;
 impl Manager {
     /// When the next sweep is to begin, where this one has left something undone that soon may be done.
     pub(in crate::server) const fn again_in(&self) -> Option<Duration> {
-        self.again_in
+        match self.owes_light {
+            true => Some(Duration::ZERO),
+            false => self.again_in,
+        }
     }
 
     /// Only while each such sweep writes something: what is mute from then on gets no Sets, and waits for the light sweeps.
@@ -46,7 +49,8 @@ impl Manager {
     /// | this SM is not the master yet, or was not a moment ago | whole: what it knows is of another time |
     /// | the master has handed over while this SM found the whole, or right after | anew |
     /// | there is no switch | whole: nobody but a switch tells of links, and it is two nodes at most |
-    /// | all switches were asked less than `sweep_interval` ago, and devices told something | told |
+    /// | devices told something, all switches were asked less than `sweep_interval` ago | told |
+    /// | devices told something, and a light sweep is due | told, and right after that light: what was told does not wait for all switches |
     /// | else | light, with what devices told |
     ///
     /// After a sweep that was given up while it looked the whole is found, whatever is said here.
@@ -60,19 +64,27 @@ impl Manager {
         let has_switches = self.swept.subnet.nodes().iter().any(Node::is_switch);
         let is_whole =
             when == When::Always || options.sweeps.force_heavy || !is_known || !has_switches;
-        let interval = Duration::from_secs(options.sweeps.interval.into());
         // Traps all day must not keep out what nobody tells.
-        let is_late = self.looked.is_none_or(|at| at.elapsed() >= interval);
-        if is_whole || is_late || told.is_empty() {
-            self.looked = Some(Instant::now());
+        let is_late = !is_whole && !told.is_empty() && self.is_late(options);
+        // Whoever was put off once comes now.
+        let is_light = told.is_empty() || core::mem::replace(&mut self.owes_light, is_late);
+        if is_whole || is_light {
+            (self.looked, self.owes_light) = (Some(Instant::now()), false);
         }
         // A trap of a device that is not known yet is part of the light sweep that finds it.
-        match (is_whole, is_late || told.is_empty()) {
+        match (is_whole, is_light) {
             (true, _) if (is_known || has_just_found) && has_switches => Scope::Anew,
             (true, _) => Scope::Whole,
             (false, true) => Scope::Light(told),
             (false, false) => Scope::Told(told),
         }
+    }
+
+    /// A light sweep is due. Never with `sweep_interval = 0`.
+    fn is_late(&self, options: &ManagerOptions) -> bool {
+        let interval = Duration::from_secs(options.sweeps.interval.into());
+        let is_due = |at: Instant| !interval.is_zero() && at.elapsed() >= interval;
+        self.looked.is_none_or(is_due)
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use sa_sm::model::Subnet;
 use sa_sm::sm_info::SmInfo;
-use sm_plan::{PlanFinding, Planned};
+use sm_plan::{PlanFinding, Planned, Unheld};
 use tracing::{info, warn};
 
 /// Findings that stand, in words.
@@ -37,12 +37,12 @@ impl Said {
         }
     }
 
-    /// Tells what is new of the findings of a sweep and its plan, and what is over.
+    /// Tells what is new of the findings of a sweep and its plan, of which some blocks are `missing`, and what is over.
     pub(super) fn tell(
         &mut self,
         own: &SmInfo,
         swept: &Subnet,
-        planned: &Planned,
+        (planned, missing): (&Planned, &[Unheld]),
         of_keys: Vec<String>,
     ) {
         let found = swept.findings().map(ToString::to_string);
@@ -50,7 +50,7 @@ impl Said {
         let plan = planned.findings.iter();
         let plan = plan.filter(|finding| !matches!(finding, PlanFinding::GroupsNotProved { .. }));
         let plan = plan.map(ToString::to_string);
-        let other = strangers(own, swept).chain(not_held(swept, planned));
+        let other = strangers(own, swept).chain(not_held(missing));
         let now: BTreeSet<String> = found.chain(plan).chain(other).chain(of_keys).collect();
         // New ones first: what is mended can wait for a line.
         for new in now.difference(&self.standing) {
@@ -80,8 +80,7 @@ fn strangers(own: &SmInfo, swept: &Subnet) -> impl Iterator<Item = String> {
 }
 
 /// One sentence a switch, however many blocks it lacks.
-fn not_held(swept: &Subnet, planned: &Planned) -> BTreeSet<String> {
-    let missing = planned.not_held(swept);
+fn not_held(missing: &[Unheld]) -> BTreeSet<String> {
     let nodes: BTreeSet<_> = missing.iter().map(|block| block.node).collect();
     let of = |node: &_| missing.iter().filter(|block| block.node == *node).count();
     let words = nodes.iter().map(|node| {

@@ -51,24 +51,28 @@ impl Manager {
         self.tell_waited(&planned);
         let own = self.identity.now().info;
         let of_keys = self.key_ring.findings(&self.swept.subnet);
-        self.said.tell(&own, &self.swept.subnet, &planned, of_keys);
+        // Once: all tables of all switches are compared. Groups have others.
+        let missing = planned.not_held(&self.swept.subnet);
+        let swept = &self.swept.subnet;
+        self.said.tell(&own, swept, (&planned, &missing), of_keys);
         self.groups.rest(planned.trees_rest());
         self.follow_groups(&planned.compiled.parts);
         let found = planned.provenance();
         let last = self.found.replace(found.clone());
-        self.carried_out(&planned);
+        self.carried_out(&planned, &missing);
         let is_new = last.is_none_or(|last| last != found);
         // Of what nobody ordered only where something came of it: a line each 10 s would bury the others.
         let has_written = progress.counts.sets > 0;
         if is_new || has_written || when == When::Always {
             tell_end(&progress, &planned, begun.elapsed());
         }
-        self.is_quiet = !self.is_undone(&planned);
+        self.is_quiet = missing.is_empty() && !self.is_undone();
         self.again_in = self.pause_after(progress.failed);
         if when == When::Changed && !is_new && !has_written {
             return Ok(None);
         }
-        Ok(Some(self.in_force(planned, before, stamp)?))
+        let is_held = missing.is_empty();
+        Ok(Some(self.in_force(planned, is_held, before, stamp)?))
     }
 
     /// What options change at once, and whether this SM is to look at the subnet at all. Errors: it waits for another one.
@@ -253,10 +257,9 @@ impl Manager {
         self.sweeps.waited(waited);
     }
 
-    /// Something of the plan, or of the groups' tables that follow it, is not held and has to be tried again.
-    fn is_undone(&self, planned: &Planned) -> bool {
+    /// Something beside routes, as of the groups' tables that follow them, is not held and has to be tried again.
+    fn is_undone(&self) -> bool {
         self.swept.memory.has_refused()
-            || !planned.not_held(&self.swept.subnet).is_empty()
             || !self.groups.standing().is_empty()
             || self.key_ring.is_behind()
             // It failed while tables of groups were written.
@@ -267,11 +270,12 @@ impl Manager {
     fn in_force(
         &self,
         planned: Planned,
+        is_held: bool,
         before: Option<&FabricState>,
         stamp: Stamp,
     ) -> Result<Compiled, PlanError> {
         let after = &self.swept.subnet;
-        let mut compiled = match planned.not_held(after).is_empty() {
+        let mut compiled = match is_held {
             true => planned.compiled,
             false => planned.held(after, before, stamp)?,
         };

@@ -31,7 +31,7 @@ use sa_sm::model::Subnet;
 use sa_sm::sm_info::SmState;
 use sa_sm::writing::Wanted;
 use sa_wire::Guid;
-use sm_plan::{PlanFinding, Planned, Planner, Planning};
+use sm_plan::{PlanFinding, Planned, Planner, Planning, Unheld};
 
 pub(in crate::server) use self::drains::{Drains, guid, resolve};
 pub(in crate::server) use self::last_seen::{LastSeen, Seen};
@@ -149,9 +149,8 @@ impl Manager {
         &self.lacking
     }
 
-    /// A plan was carried out as far as it goes.
-    pub(super) fn carried_out(&mut self, planned: &Planned) {
-        let missing = planned.not_held(&self.swept.subnet);
+    /// A plan was carried out, but for what is `missing`.
+    pub(super) fn carried_out(&mut self, planned: &Planned, missing: &[Unheld]) {
         let switches = missing
             .iter()
             .map(|block| format!("switch {} does not hold its routes yet", block.node));
