@@ -87,7 +87,8 @@ impl Served {
         let text = String::from_utf8(output.stdout.clone())?;
         let line = text.lines().last().with_context(|| format!("{output:?}"))?;
         let reply: Value = serde_json::from_str(line)?;
-        let status = reply["status"].as_str().context("a status")?.to_owned();
+        let status = reply["status"].as_str();
+        let status = status.with_context(|| line.to_owned())?.to_owned();
         let records = reply["records"].as_array().cloned();
         Ok((status, records.unwrap_or_default()))
     }
