@@ -75,6 +75,7 @@ impl Search<'_> {
             self.work = work;
         }
         drop(flow);
+        debug_assert!(!graph.has_loop(), "levels say that there is none");
         (fitting, graph)
     }
 }
