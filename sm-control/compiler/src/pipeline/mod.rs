@@ -115,6 +115,9 @@ pub struct Compiled {
     pub parts: FabricState,
     /// The result.
     pub snapshot: Snapshot,
+    /// What later compilations go on from, where that is not `parts`: routes that are planned and programmed, while some link that they lead over is
+    /// not up yet.
+    pub goes_on_from: Option<Box<FabricState>>,
     /// What the check of the tables found.
     pub proof: Proof,
     /// What an operator should know, in the order in which it was found.
@@ -349,6 +352,7 @@ pub fn compile_after(
         entries_changed,
         timings,
         from_sa: inputs.from_sa.clone(),
+        goes_on_from: None,
         allow_lost_pairs: inputs.allow_lost_pairs,
         strict: inputs.strict,
     };

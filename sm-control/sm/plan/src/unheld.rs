@@ -1,7 +1,7 @@
 //! What was planned and is not held, and what answers then.
 //!
 //! ```text
-//!  all blocks acknowledged ──────────────> the plan's snapshot
+//!  all blocks acknowledged, links up ────> the plan's snapshot
 //!  some not ──> records with the tables that are held ──> compiled as those of another SM's subnet:
 //!                 torus: SLs of the engine, paths of the tables, where both agree with the proof
 //!                 SLs by pair of ports (dfsssp-nue): none is known, so no path is answered
@@ -26,7 +26,7 @@ use sa_sm::model::{Block, Node, Port, PortState, Subnet};
 use sa_sm::wanted::linear;
 use sa_snapshot::model::EngineSl;
 use sa_wire::Guid;
-use sa_wire::records::{LinearForwardingTableRecord, SlToVlRecord};
+use sa_wire::records::{LinearForwardingTableRecord, LinkRecord, SlToVlRecord};
 use sa_wire::smp::{ALL_INPUTS, ALL_OUTPUTS, attribute};
 
 use crate::{PlanError, Planned};
@@ -62,6 +62,42 @@ impl Planned {
         missing.collect()
     }
 
+    /// What answers: the plan's own snapshot where no block is `missing` and the links are up that routes lead over; else [`Self::held`]. Where
+    /// links are not up, later plans go on from what would answer if they were. Errors: as of a plan.
+    pub fn answering(
+        self,
+        missing: &[Unheld],
+        after: &Subnet,
+        before: Option<&FabricState>,
+        stamp: Stamp,
+    ) -> Result<Compiled, PlanError> {
+        // SLs of all pairs are of all tables together, and no others are known: then a link that is down takes nothing away.
+        let has_sl_table = matches!(self.compiled.parts.routes.engine_sl(), EngineSl::Table);
+        let without = match has_sl_table || self.are_links_up(after) {
+            true => None,
+            // Better with a link too many than not at all.
+            false => self.compiled_of_held(after, before, stamp, true).ok(),
+        };
+        let with = match missing {
+            [] => self.compiled,
+            _ => self.held(after, before, stamp)?,
+        };
+        let Some(mut without) = without else {
+            return Ok(with);
+        };
+        without.goes_on_from = Some(Box::new(with.parts));
+        Ok(without)
+    }
+
+    fn are_links_up(&self, after: &Subnet) -> bool {
+        let Some(swept) = &self.inputs.swept else {
+            return true;
+        };
+        let links = Links::new(swept.records(), after);
+        let mut all = swept.records().links.iter();
+        all.all(|link| links.carries(link, true))
+    }
+
     /// A compilation from the forwarding tables that switches acknowledged, for a subnet that does not hold what was planned:
     /// answers follow the switches. Errors: as of a plan.
     ///
@@ -72,6 +108,17 @@ impl Planned {
         before: Option<&FabricState>,
         stamp: Stamp,
     ) -> Result<Compiled, PlanError> {
+        self.compiled_of_held(after, before, stamp, false)
+    }
+
+    /// `is_strict`: without links between switches that are not up.
+    fn compiled_of_held(
+        &self,
+        after: &Subnet,
+        before: Option<&FabricState>,
+        stamp: Stamp,
+        is_strict: bool,
+    ) -> Result<Compiled, PlanError> {
         // Only a sweep's own records have links and LIDs in the shape that tables can be hung on.
         let Some(swept) = &self.inputs.swept else {
             return Err(PlanError::NoSm);
@@ -79,7 +126,7 @@ impl Planned {
         let parts = &self.compiled.parts;
         // LIDs and PortInfo as planned: those were acknowledged, or the port is told apart by its own finding.
         let mut records = with_tables(swept.records(), after);
-        leave_out_links(&mut records, after);
+        leave_out_links(&mut records, after, is_strict);
         // Without QoS the compiler takes SLs from options, and SL2VL tables would contradict it.
         records.qos = parts.options.qos;
         if records.qos {
@@ -221,42 +268,74 @@ fn with_tables(planned: &Records, after: &Subnet) -> Records {
     records
 }
 
-/// A link to a mute node that did not come up is none: its ends are Down. What the mute end was believed to be says nothing.
-fn leave_out_links(records: &mut Records, after: &Subnet) {
-    if !after.nodes().iter().any(|node| node.is_mute) {
-        return;
-    }
-    let nodes = records.nodes.iter().filter_map(|record| {
-        let guid = Guid::new(record.node_guid.get()).ok()?;
-        Some((record.lid.get(), after.by_guid(guid)?))
-    });
-    let nodes: HashMap<u16, NodeIx> = nodes.collect();
-    let node = |lid: u16| after.node(*nodes.get(&lid)?);
-    let is_mute = |lid: u16| node(lid).is_some_and(|node| node.is_mute);
-    let is_up = |lid: u16, port: u8| {
-        let port = node(lid).and_then(|node| node.port(port));
-        port.and_then(Port::state) == Some(PortState::Active)
-    };
-    let mut down = BTreeSet::new();
-    records.links.retain(|link| {
-        let ends = [
-            (link.from_lid.get(), link.from_port),
-            (link.to_lid.get(), link.to_port),
-        ];
-        let has_mute = ends.iter().any(|(lid, _)| is_mute(*lid));
-        let mut heard = ends.iter().filter(|(lid, _)| !is_mute(*lid));
-        let stays = !has_mute || heard.all(|(lid, port)| is_up(*lid, *port));
-        if !stays {
-            down.extend(ends);
-        }
-        stays
-    });
+/// Links that did not come up are none: their ends are Down.
+fn leave_out_links(records: &mut Records, after: &Subnet, is_strict: bool) {
+    let links = Links::new(records, after);
+    let all = records.links.iter();
+    let (stay, gone): (Vec<LinkRecord>, Vec<LinkRecord>) =
+        all.partition(|link| links.carries(link, is_strict));
+    let down: BTreeSet<(u16, u8)> = gone.iter().flat_map(ends).collect();
+    records.links = stay;
     for port in &mut records.ports {
         if down.contains(&(port.lid.get(), port.port_num)) {
             port.speed_supported_and_state =
                 port.speed_supported_and_state & 0xf0 | PortState::Down as u8;
         }
     }
+}
+
+/// Links of a plan, and what became of them.
+struct Links<'a> {
+    after: &'a Subnet,
+    /// By LID.
+    nodes: HashMap<u16, NodeIx>,
+}
+
+/// A port by its node.
+type End<'a> = (Option<&'a Node>, u8);
+
+impl<'a> Links<'a> {
+    fn new(records: &Records, after: &'a Subnet) -> Self {
+        let nodes = records.nodes.iter().filter_map(|record| {
+            let guid = Guid::new(record.node_guid.get()).ok()?;
+            Some((record.lid.get(), after.by_guid(guid)?))
+        });
+        Self {
+            after,
+            nodes: nodes.collect(),
+        }
+    }
+
+    /// False for a link to a mute node that is not Active at the end that answers, and with `is_strict` for one between switches that is not so. What a
+    /// mute end was believed to be says nothing.
+    fn carries(&self, link: &LinkRecord, is_strict: bool) -> bool {
+        let node = |lid: u16| self.after.node(*self.nodes.get(&lid)?);
+        let [one, far]: [End<'_>; 2] = ends(link).map(|(lid, port)| (node(lid), port));
+        let is_trunk = is_switch(one) && is_switch(far);
+        let counts = is_mute(one) || is_mute(far) || (is_strict && is_trunk);
+        let is_up = |end| is_mute(end) || is_active(end);
+        !counts || (is_up(one) && is_up(far))
+    }
+}
+
+fn is_switch((node, _): End<'_>) -> bool {
+    node.is_some_and(Node::is_switch)
+}
+
+fn is_mute((node, _): End<'_>) -> bool {
+    node.is_some_and(|node| node.is_mute)
+}
+
+fn is_active((node, port): End<'_>) -> bool {
+    let port = node.and_then(|node| node.port(port));
+    port.and_then(Port::state) == Some(PortState::Active)
+}
+
+fn ends(link: &LinkRecord) -> [(u16, u8); 2] {
+    [
+        (link.from_lid.get(), link.from_port),
+        (link.to_lid.get(), link.to_port),
+    ]
 }
 
 /// A block as its switch holds it.

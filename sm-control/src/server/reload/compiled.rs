@@ -287,7 +287,8 @@ impl Compiler {
         // A fabric that the engine refused is served with the tables before, and they stay the ones
         // to go on from.
         if parts.refusal.is_none() {
-            self.accepted = Some(Arc::clone(&parts));
+            let planned = compiled.goes_on_from.map(|planned| Arc::new(*planned));
+            self.accepted = Some(planned.unwrap_or_else(|| Arc::clone(&parts)));
         }
         New {
             snapshot: compiled.snapshot,

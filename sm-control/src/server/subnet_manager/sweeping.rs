@@ -14,7 +14,7 @@ use sa_sm::mastership::Action;
 use sa_sm::sm_info::SmState;
 use sa_sm::sweep::Progress;
 use sa_source::When;
-use sm_plan::{PlanError, Planned, Planner, Planning};
+use sm_plan::{PlanError, Planned, Planner, Planning, Unheld};
 use tracing::{debug, info, warn};
 
 use super::attempt::Attempt;
@@ -71,8 +71,7 @@ impl Manager {
         if when == When::Changed && !is_new && !has_written {
             return Ok(None);
         }
-        let is_held = missing.is_empty();
-        Ok(Some(self.in_force(planned, is_held, before, stamp)?))
+        Ok(Some(self.in_force(planned, &missing, before, stamp)?))
     }
 
     /// What options change at once, and whether this SM is to look at the subnet at all. Errors: it waits for another one.
@@ -270,15 +269,12 @@ impl Manager {
     fn in_force(
         &self,
         planned: Planned,
-        is_held: bool,
+        missing: &[Unheld],
         before: Option<&FabricState>,
         stamp: Stamp,
     ) -> Result<Compiled, PlanError> {
         let after = &self.swept.subnet;
-        let mut compiled = match is_held {
-            true => planned.compiled,
-            false => planned.held(after, before, stamp)?,
-        };
+        let mut compiled = planned.answering(missing, after, before, stamp)?;
         compiled.parts.devices = Some(Arc::new(sm_plan::held_records(after)));
         self.multicast.set(sm_plan::held_multicast(after));
         compiled.parts.multicast = Some(Arc::clone(&self.multicast));

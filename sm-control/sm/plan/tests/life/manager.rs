@@ -24,7 +24,9 @@ use sa_sm::sm_info::{SmInfo, SmState};
 use sa_sm::sweep::{Sweep, Swept};
 use sa_sm::writing::{Transition, Wanted};
 use sa_wire::Guid;
-use sm_plan::{AliasTables, Memberships, Multicast, PlanError, PlanFinding, Planned, Planner};
+use sm_plan::{
+    AliasTables, Memberships, Multicast, PlanError, PlanFinding, Planned, Planner, Unheld,
+};
 
 use crate::walker::Promise;
 use crate::wire::{Amidst, Wire};
@@ -34,6 +36,8 @@ pub(crate) struct Manager {
     swept: Swept,
     /// What answers.
     pub(crate) in_force: Option<Compiled>,
+    /// What plans go on from, where it is another one.
+    goes_on_from: Option<FabricState>,
     pub(crate) members: Arc<Memberships>,
     pub(crate) aliases: Arc<AliasTables>,
     /// What it says of trees that are not proved.
@@ -99,6 +103,7 @@ impl Manager {
             )),
             swept: Swept::default(),
             in_force: None,
+            goes_on_from: None,
             members: Arc::default(),
             aliases: Arc::default(),
             open_groups: None,
@@ -124,9 +129,10 @@ impl Manager {
             self.swept.memory.try_again();
         }
         let may_skip = core::mem::take(&mut self.is_quiet) && may_skip;
+        let answering = self.in_force.as_ref().map(|compiled| &compiled.parts);
         let mut plan = Judged {
             planner: &mut planner,
-            before: self.in_force.as_ref().map(|compiled| &compiled.parts),
+            before: self.goes_on_from.as_ref().or(answering),
             own: self.own,
             may_skip,
             yields: false,
@@ -188,10 +194,12 @@ impl Manager {
         let promise = promise_of(&planned);
         wire.rest(planned.trees_rest());
         over.sets += self.write_groups(wire, &planned.compiled, &promise);
-        let not_held = planned.not_held(&self.swept.subnet).len();
+        let missing = planned.not_held(&self.swept.subnet);
+        let not_held = missing.len();
         self.is_quiet = over.sets == 0 && not_held == 0 && !self.swept.memory.has_refused();
-        match self.answering(planned, not_held) {
-            Ok(compiled) => {
+        match self.answering(planned, &missing) {
+            Ok(mut compiled) => {
+                self.goes_on_from = compiled.goes_on_from.take().map(|planned| *planned);
                 self.in_force = Some(compiled);
                 over.came = Came::Published { not_held, promise };
             }
@@ -199,12 +207,14 @@ impl Manager {
         }
     }
 
-    fn answering(&self, planned: Planned, not_held: usize) -> Result<Compiled, PlanError> {
-        let before = self.in_force.as_ref().map(|compiled| &compiled.parts);
-        match not_held {
-            0 => Ok(planned.compiled),
-            _ => planned.held(&self.swept.subnet, before, Stamp::default()),
-        }
+    fn answering(&self, planned: Planned, missing: &[Unheld]) -> Result<Compiled, PlanError> {
+        planned.answering(missing, &self.swept.subnet, self.before(), Stamp::default())
+    }
+
+    /// What plans go on from.
+    fn before(&self) -> Option<&FabricState> {
+        let answering = self.in_force.as_ref().map(|compiled| &compiled.parts);
+        self.goes_on_from.as_ref().or(answering)
     }
 
     /// Members of groups have changed since the last sweep. The number of Sets.
