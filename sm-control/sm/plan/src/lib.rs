@@ -24,6 +24,7 @@ mod findings;
 mod forwarded;
 mod fresh;
 mod groups;
+mod links;
 mod moved;
 mod places;
 mod planning;

@@ -13,22 +13,22 @@
 //!
 //! Nothing here writes to a device: it judges what the sweep has left, and compiles once more.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use routing::engine::{Needs, by_kind};
 use sa_compiler::heard_sls::HeardSls;
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_compiler::state::FabricState;
-use sa_fabric::NodeIx;
 use sa_fabric::sa_records::{Records, SaFabric};
-use sa_sm::model::{Block, Node, Port, PortState, Subnet};
+use sa_sm::model::{Block, Node, Subnet};
 use sa_sm::wanted::linear;
 use sa_snapshot::model::EngineSl;
 use sa_wire::Guid;
-use sa_wire::records::{LinearForwardingTableRecord, LinkRecord, SlToVlRecord};
+use sa_wire::records::{LinearForwardingTableRecord, SlToVlRecord};
 use sa_wire::smp::{ALL_INPUTS, ALL_OUTPUTS, attribute};
 
+use crate::links::{Links, leave_out_links};
 use crate::{PlanError, Planned};
 
 /// A block of a table that a switch did not acknowledge.
@@ -266,76 +266,6 @@ fn with_tables(planned: &Records, after: &Subnet) -> Records {
         records.lfts.insert(lid, Arc::new(table.collect()));
     }
     records
-}
-
-/// Links that did not come up are none: their ends are Down.
-fn leave_out_links(records: &mut Records, after: &Subnet, is_strict: bool) {
-    let links = Links::new(records, after);
-    let all = records.links.iter();
-    let (stay, gone): (Vec<LinkRecord>, Vec<LinkRecord>) =
-        all.partition(|link| links.carries(link, is_strict));
-    let down: BTreeSet<(u16, u8)> = gone.iter().flat_map(ends).collect();
-    records.links = stay;
-    for port in &mut records.ports {
-        if down.contains(&(port.lid.get(), port.port_num)) {
-            port.speed_supported_and_state =
-                port.speed_supported_and_state & 0xf0 | PortState::Down as u8;
-        }
-    }
-}
-
-/// Links of a plan, and what became of them.
-struct Links<'a> {
-    after: &'a Subnet,
-    /// By LID.
-    nodes: HashMap<u16, NodeIx>,
-}
-
-/// A port by its node.
-type End<'a> = (Option<&'a Node>, u8);
-
-impl<'a> Links<'a> {
-    fn new(records: &Records, after: &'a Subnet) -> Self {
-        let nodes = records.nodes.iter().filter_map(|record| {
-            let guid = Guid::new(record.node_guid.get()).ok()?;
-            Some((record.lid.get(), after.by_guid(guid)?))
-        });
-        Self {
-            after,
-            nodes: nodes.collect(),
-        }
-    }
-
-    /// False for a link to a mute node that is not Active at the end that answers, and with `is_strict` for one between switches that is not so. What a
-    /// mute end was believed to be says nothing.
-    fn carries(&self, link: &LinkRecord, is_strict: bool) -> bool {
-        let node = |lid: u16| self.after.node(*self.nodes.get(&lid)?);
-        let [one, far]: [End<'_>; 2] = ends(link).map(|(lid, port)| (node(lid), port));
-        let is_trunk = is_switch(one) && is_switch(far);
-        let counts = is_mute(one) || is_mute(far) || (is_strict && is_trunk);
-        let is_up = |end| is_mute(end) || is_active(end);
-        !counts || (is_up(one) && is_up(far))
-    }
-}
-
-fn is_switch((node, _): End<'_>) -> bool {
-    node.is_some_and(Node::is_switch)
-}
-
-fn is_mute((node, _): End<'_>) -> bool {
-    node.is_some_and(|node| node.is_mute)
-}
-
-fn is_active((node, port): End<'_>) -> bool {
-    let port = node.and_then(|node| node.port(port));
-    port.and_then(Port::state) == Some(PortState::Active)
-}
-
-fn ends(link: &LinkRecord) -> [(u16, u8); 2] {
-    [
-        (link.from_lid.get(), link.from_port),
-        (link.to_lid.get(), link.to_port),
-    ]
 }
 
 /// A block as its switch holds it.
