@@ -13,6 +13,7 @@ use sa_wire::Vl;
 
 use super::channels::{Channels, Link, VLS};
 use super::edges::Edges;
+use super::loads::VlPairs;
 use super::{Channel, CreditLoop, cycle};
 use crate::bits::Bits;
 use crate::tables::Routes;
@@ -121,6 +122,27 @@ impl DependencyGraph {
     pub(super) fn nodes_on(&self, vls: u64) -> impl Iterator<Item = Node> + use<> {
         let links = 0..count32(self.channels.links.len());
         links.flat_map(move |link| Bits(vls).map(move |vl| link * count32(VLS) + vl))
+    }
+
+    /// The channels of dependencies of a turn, which may not be there: which waits for which.
+    pub(super) fn ends(
+        &self,
+        turn: u32,
+        pairs: &VlPairs,
+    ) -> impl Iterator<Item = (Node, Node)> + use<> {
+        // Turns of a link follow each other, those of links without any have no place of their own.
+        let links = &self.channels.links;
+        let link = links.partition_point(|link| link.turns <= turn) - 1;
+        let from = links[link];
+        let next = self.channels.links_from(from.to).start + (turn - from.turns);
+        let [waits, beyond] = [count32(link), next].map(|link| link * count32(VLS));
+        let words = (0..).zip(*pairs);
+        words.flat_map(move |(word, bits)| {
+            Bits(bits).map(move |bit| {
+                let before = word * 4 + bit / count32(VLS);
+                (waits + before, beyond + bit % count32(VLS))
+            })
+        })
     }
 
     /// Channels that may wait for a channel.

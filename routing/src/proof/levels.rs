@@ -8,7 +8,9 @@
 //!
 //! Source: levels by longest ways as in Kahn, Topological Sorting of Large Networks, 1962.
 
+use super::channels::VLS;
 use super::graph::{DependencyGraph, Node};
+use super::loads::VlPairs;
 use crate::topology::count32;
 
 /// Channels that one dependency may raise; beyond that it counts as closing a cycle.
@@ -34,14 +36,34 @@ impl Levels {
         })
     }
 
-    /// Brings the second above the first, which waits for it, and all behind it. None, and nothing has changed, where there is a cycle; else how many
-    /// were raised. Shape: the graph has this dependency, and of others those alone that were brought in order.
-    pub(super) fn raise(
+    /// Adds dependencies by turn, each of a channel that waits for the next one, or none where they close a cycle. True where they are there; and how
+    /// many channels were raised for them. Shape: all that the graph has was added so, or was there at the beginning.
+    pub(super) fn take(
         &mut self,
         graph: &DependencyGraph,
-        waits: Node,
-        next: Node,
-    ) -> Option<usize> {
+        added: impl Iterator<Item = (u32, (Node, Node))>,
+    ) -> (bool, usize) {
+        let (mut taken, mut raised) = (Vec::new(), 0);
+        for (turn, (waits, next)) in added {
+            let pairs = pair(waits, next);
+            if graph.edges.has(turn, &pairs) {
+                continue;
+            }
+            graph.edges.add(turn, &pairs);
+            taken.push((turn, pairs));
+            let Some(more) = self.raise(graph, waits, next) else {
+                let taken = taken.iter();
+                taken.for_each(|(turn, pairs)| graph.edges.take(*turn, pairs));
+                return (false, raised);
+            };
+            raised += more;
+        }
+        (true, raised)
+    }
+
+    /// Brings the second above the first, which waits for it, and all behind it. None, and no level has changed, where there is a cycle; else how many
+    /// were raised.
+    fn raise(&mut self, graph: &DependencyGraph, waits: Node, next: Node) -> Option<usize> {
         self.undo.clear();
         self.open.clear();
         self.open.push((next, self.levels[waits as usize] + 1));
@@ -64,6 +86,14 @@ impl Levels {
         }
         Some(self.undo.len())
     }
+}
+
+/// The VLs of two channels.
+fn pair(waits: Node, next: Node) -> VlPairs {
+    let [vl, far] = [waits, next].map(|node| node as usize % VLS);
+    let mut pairs: VlPairs = [0; 4];
+    pairs[vl / 4] = 1 << (vl % 4 * VLS + far);
+    pairs
 }
 
 /// By channel: a level above those of all that wait for it. None for a graph with a cycle.

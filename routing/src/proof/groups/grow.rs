@@ -17,9 +17,8 @@ use std::collections::VecDeque;
 use sa_wire::SlVlMask;
 
 use crate::proof::channels::VLS;
-use crate::proof::graph::DependencyGraph;
+use crate::proof::graph::{DependencyGraph, Node};
 use crate::proof::levels::Levels;
-use crate::proof::loads::VlPairs;
 use crate::tables::SpanningTree;
 use crate::topology::{SwitchIx, count32};
 
@@ -30,12 +29,6 @@ pub(super) struct Growth {
     sls: SlVlMask,
     /// By switch: links of the tree that leave it.
     links: Vec<Vec<u32>>,
-}
-
-/// A dependency of a turn that is new.
-struct Added {
-    turn: u32,
-    pairs: VlPairs,
 }
 
 impl Growth {
@@ -95,51 +88,28 @@ impl Growth {
         let turns = others
             .iter()
             .flat_map(|other| [(self.back(*other), link), (back, *other)]);
-        let turns: Vec<_> = turns.collect();
-        let mut added = Vec::new();
-        for (from, to) in turns {
-            if !self.take_turn(from, to, &mut added) {
-                let edges = &self.graph.edges;
-                added.iter().for_each(|it| edges.take(it.turn, &it.pairs));
-                return false;
-            }
+        let ends: Vec<_> = turns.flat_map(|turn| self.ends(turn)).collect();
+        let (is_free, _) = self.levels.take(&self.graph, ends.into_iter());
+        if !is_free {
+            return false;
         }
         self.links[cable.from.index()].push(link);
         self.links[cable.to.index()].push(back);
         true
     }
 
-    /// Adds what packets from one link to the next wait for. False where that closes a cycle.
-    fn take_turn(&mut self, from: u32, to: u32, added: &mut Vec<Added>) -> bool {
-        let (one, next) = {
-            let links = &self.graph.channels.links;
-            (links[from as usize], links[to as usize])
-        };
+    /// What packets from one link to the next wait for: the turn, and which channel waits for which.
+    fn ends(&self, (from, to): (u32, u32)) -> impl Iterator<Item = (u32, (Node, Node))> + use<> {
+        let links = &self.graph.channels.links;
+        let (one, next) = (links[from as usize], links[to as usize]);
         let turn = one.turns + u32::from(next.slot);
         let before = self.vls_into(one.from, one.slot);
         let beyond = self.vls_of(one.to, one.input, next.slot);
-        for (vl, far) in pairs_of(before, beyond) {
-            // Where all tables are alike packets keep their VL.
-            if self.graph.edges.are_straight() && vl != far {
-                continue;
-            }
-            let mut pairs: VlPairs = [0; 4];
-            pairs[vl / 4] = 1 << (vl % 4 * VLS + far);
-            if self.graph.edges.has(turn, &pairs) {
-                continue;
-            }
-            self.graph.edges.add(turn, &pairs);
-            added.push(Added { turn, pairs });
-            let node = |link: u32, vl: usize| link * count32(VLS) + count32(vl);
-            if self
-                .levels
-                .raise(&self.graph, node(from, vl), node(to, far))
-                .is_none()
-            {
-                return false;
-            }
-        }
-        true
+        // Where all tables are alike packets keep their VL.
+        let is_straight = self.graph.edges.are_straight();
+        let pairs = pairs_of(before, beyond).filter(move |(vl, far)| !is_straight || vl == far);
+        let node = |link: u32, vl: usize| link * count32(VLS) + count32(vl);
+        pairs.map(move |(vl, far)| (turn, (node(from, vl), node(to, far))))
     }
 
     /// VLs on which packets of the tree may leave by a slot, whichever way they came, a bit each.

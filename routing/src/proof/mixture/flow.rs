@@ -49,17 +49,8 @@ pub(super) struct Flow<'a> {
     queue: Vec<(u32, Age)>,
     /// Only where packets are is asked, and no dependency added.
     is_still: bool,
-    /// Dependencies that the graph lacks, where they are to be looked at before they go into it.
-    pub(super) apart: Option<Vec<Added>>,
-}
-
-/// A dependency that may be added: of a link and the next one.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Added {
-    pub(super) link: u32,
-    pub(super) next: u32,
-    pub(super) turn: u32,
-    pub(super) pairs: VlPairs,
+    /// Dependencies that the graph lacks, by turn, where they are to be looked at before they go into it.
+    pub(super) apart: Option<Vec<(u32, VlPairs)>>,
 }
 
 /// Packets to a LID that came by entries of before.
@@ -348,12 +339,7 @@ impl<'a> Flow<'a> {
                 match &mut self.apart {
                     None => edges.add(turn, &pairs),
                     Some(_) if edges.has(turn, &pairs) => {}
-                    Some(apart) => apart.push(Added {
-                        link,
-                        next,
-                        turn,
-                        pairs,
-                    }),
+                    Some(apart) => apart.push((turn, pairs)),
                 }
             }
             self.put(next, age, &load);

@@ -11,11 +11,10 @@
 use rustc_hash::FxHashMap;
 
 use super::fit::Gone;
-use crate::proof::channels::{Channels, VLS};
+use crate::proof::channels::VLS;
 use crate::proof::graph::{DependencyGraph, Node};
 use crate::proof::levels::levels;
 use crate::proof::loads::VlPairs;
-use crate::topology::count32;
 
 /// The level of each channel, by its number. Empty for a graph with a cycle, of which nothing can be said.
 pub(super) struct Order(Vec<u32>);
@@ -43,7 +42,7 @@ impl Order {
         }
         let is_straight = graph.edges.are_straight();
         let added = added.iter();
-        let added = added.flat_map(|(turn, pairs)| ends(&graph.channels, *turn, pairs));
+        let added = added.flat_map(|(turn, pairs)| graph.ends(*turn, pairs));
         // Where packets keep their VL others are not counted, as in the graph.
         let added = added.filter(|(one, next)| !is_straight || one % VLS32 == next % VLS32);
         let mut mended = Mended {
@@ -104,23 +103,3 @@ impl Mended<'_> {
 
 const VLS32: u32 = 16;
 const _: () = assert!(VLS32 as usize == VLS);
-
-/// The channels of the dependencies of a turn: which waits for which.
-fn ends(
-    channels: &Channels,
-    turn: u32,
-    pairs: &VlPairs,
-) -> impl Iterator<Item = (Node, Node)> + use<> {
-    // Turns of a link follow each other, those of links without any have no place of their own.
-    let link = channels.links.partition_point(|link| link.turns <= turn) - 1;
-    let from = channels.links[link];
-    let next = channels.links_from(from.to).start + (turn - from.turns);
-    let (link, pairs) = (count32(link), *pairs);
-    let all = (0..VLS32).flat_map(|before| (0..VLS32).map(move |beyond| (before, beyond)));
-    let is_set = move |(before, beyond): &(u32, u32)| {
-        let word = pairs[*before as usize / 4];
-        word >> (before % 4 * VLS32 + beyond) & 1 == 1
-    };
-    let named = move |(before, beyond)| (link * VLS32 + before, next * VLS32 + beyond);
-    all.filter(is_set).map(named)
-}

@@ -1,14 +1,10 @@
 //! Which LIDs change together next, and which have to lead nowhere first: greedy choices, part after part.
 
 use super::super::Has;
-use super::super::flow::{Added, Flow};
+use super::super::flow::Flow;
 use super::{Search, set};
-use crate::bits::Bits;
-use crate::proof::channels::VLS;
 use crate::proof::graph::DependencyGraph;
 use crate::proof::levels::Levels;
-use crate::proof::loads::VlPairs;
-use crate::topology::count32;
 
 impl Search<'_> {
     /// LIDs of those that are left which need not lead nowhere, if they have these entries. None where all others close a loop without them.
@@ -65,7 +61,11 @@ impl Search<'_> {
             flow.apart = Some(Vec::new());
             part.iter().for_each(|lid| flow.add(*lid, has, false));
             let added = flow.apart.take().unwrap_or_default();
-            let (fits, raised) = take(&graph, &mut levels, &added);
+            let ends = added.iter().flat_map(|(turn, pairs)| {
+                let ends = graph.ends(*turn, pairs);
+                ends.map(move |ends| (*turn, ends))
+            });
+            let (fits, raised) = levels.take(&graph, ends);
             if fits {
                 fitting.extend(part);
             }
@@ -78,44 +78,6 @@ impl Search<'_> {
         debug_assert!(!graph.has_loop(), "levels say that there is none");
         (fitting, graph)
     }
-}
-
-/// Adds all of these, or none where they close a cycle. How many channels were raised for them.
-fn take(graph: &DependencyGraph, levels: &mut Levels, added: &[Added]) -> (bool, usize) {
-    let (mut taken, mut raised) = (Vec::new(), 0);
-    for it in added {
-        for (vl, far) in vls_of(&it.pairs) {
-            let mut pairs: VlPairs = [0; 4];
-            pairs[vl / 4] = 1 << (vl % 4 * VLS + far);
-            // Another LID may have brought it meanwhile.
-            if graph.edges.has(it.turn, &pairs) {
-                continue;
-            }
-            graph.edges.add(it.turn, &pairs);
-            taken.push((it.turn, pairs));
-            let node = |link: u32, vl: usize| link * count32(VLS) + count32(vl);
-            match levels.raise(graph, node(it.link, vl), node(it.next, far)) {
-                Some(more) => raised += more,
-                None => {
-                    let edges = &graph.edges;
-                    taken
-                        .iter()
-                        .for_each(|(turn, pairs)| edges.take(*turn, pairs));
-                    return (false, raised);
-                }
-            }
-        }
-    }
-    (true, raised)
-}
-
-/// The pairs of VLs that are in it.
-fn vls_of(pairs: &VlPairs) -> impl Iterator<Item = (usize, usize)> {
-    let words = (0..).zip(*pairs);
-    words.flat_map(|(word, bits)| {
-        let vl = move |bit: usize| (word * 4 + bit / VLS, bit % VLS);
-        Bits(bits).map(move |bit| vl(bit as usize))
-    })
 }
 
 /// Ascending LIDs in parts: those of one row of so many.
