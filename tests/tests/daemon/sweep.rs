@@ -34,7 +34,7 @@ fn path(fabric: &Fabric) -> Result<String> {
 }
 
 /// The number of a word such as `sets=12` in the last line of the log that says so.
-fn said(daemon: &Daemon, word: &str) -> Result<u64> {
+pub(crate) fn said(daemon: &Daemon, word: &str) -> Result<u64> {
     let logged = daemon.logged();
     let line = logged.lines().rev().find(|line| line.contains("SUBNET UP"));
     let line = line.context("no SUBNET UP")?;

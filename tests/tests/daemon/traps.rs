@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 
 use anyhow::{Context, Result, ensure};
+use sa_fabric::generate::named;
 use sa_port::ibsim::{Attachment, IbsimPort, IbsimReply, Options, Role};
 use sa_port::{ClientPort, Destination, MadPort, Patience, Reply, ReplyPort, Verdict};
 use sa_rig::{Fabric, wait_for};
@@ -19,7 +20,7 @@ use sa_wire::sa::{AttributeId, SaMad};
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use super::groups::{MADE, change};
-use super::sweep::TREE;
+use super::sweep::{TREE, said};
 
 /// No sweep comes by itself while a test runs.
 fn config() -> Config {
@@ -59,6 +60,39 @@ fn a_cable_that_fails_is_followed_at_once() -> Result<()> {
         Ok(bed.daemon.logged().contains("cause=\"trap 128\""))
     })?;
     Ok(())
+}
+
+/// 80 switches. Nothing is due by the clock, so that what a sweep asks is what the trap has told of.
+#[test]
+fn a_trap_costs_the_switches_that_sent_it_where_no_sweep_comes_by_itself() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let tree = named("fat-tree:8")?.context("no generator")?.net();
+    let switches = 80;
+    let (fabric, mut console) = Fabric::with_console(&tree)?;
+    let config = Config::of_sweep_each(0)
+        .ibsim("H0_0_0")
+        .routing("engine = \"updn\"\n");
+    let mut bed = Served::on(fabric, &config)?;
+    let cable = trunk(&tree).context("no cable between switches")?;
+    for change in ["Unlink", "Relink"] {
+        console.say(&format!("{change} {cable}"))?;
+        bed.daemon.next_epoch("reloaded")?;
+        let gets = said(&bed.daemon, "smps")? - said(&bed.daemon, "sets")?;
+        ensure!(gets > 0, "{}", bed.daemon.logged());
+        ensure!(gets < switches, "{gets}: {}", bed.daemon.logged());
+    }
+    Ok(())
+}
+
+/// The last switch of a fabric and the first of its ports that leads to another one, as the simulator's console takes it.
+fn trunk(net: &str) -> Option<String> {
+    let (_, last) = net.rsplit_once("\nSwitch ")?;
+    let name = last.split('"').nth(1)?;
+    let line = last.lines().find(|line| line.starts_with('['))?;
+    let (port, _) = line.split_once(' ')?;
+    Some(format!("\"{name}\"{port}"))
 }
 
 /// A queue pair of its own, so that the simulator gives it what is meant for that one.

@@ -10,7 +10,7 @@
 //!
 //! Old and new ports of one MLID together may close a circle, in which packets run round and multiply. So while any switch
 //! has to take a port of an MLID away, no switch adds one of that MLID: what is held is then part of the old tree, and afterwards
-//! part of the new one. A switch that does not answer is not waited for.
+//! part of the new one. Where a switch keeps an old port the MLID waits only if that would close a circle ([`stale`]).
 //!
 //! ```text
 //!  an MLID before: S0 ports 1 2 4      wanted: S0 ports 1 2, S1 port 3
@@ -44,6 +44,8 @@
 //! # What it may touch
 //!
 //! Values alone: it neither sends nor waits, and whoever calls it says when a round is over.
+
+mod stale;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -137,7 +139,7 @@ fn held_trees(found: &Subnet, parts: &FabricState) -> BTreeMap<u16, Vec<(SwitchI
         let Some(switch) = index.switch(node.guid()) else {
             continue;
         };
-        for (block, data) in node.tables.multicast() {
+        for (block, data) in node.tables.multicast_perhaps() {
             for (mlid, mask) in mlids(*block).zip(data.chunks_exact(2)) {
                 let ports = held.entry(mlid).or_default().entry(switch).or_default();
                 ports_of(*block, mask).for_each(|port| ports.insert(port));
@@ -233,20 +235,29 @@ impl Multicast {
             let node = found.node(*at);
             for (block, data) in blocks {
                 // What is not known counts as empty: nothing that may be a new port comes in before its time.
-                let held = node.and_then(|node| node.tables.get(*block));
-                self.keep_only(*block, data, held.unwrap_or(&EMPTY));
+                let held = node.and_then(|node| node.tables.perhaps(*block));
+                keep_only(&self.losing, *block, data, held.unwrap_or(&EMPTY));
             }
         }
         first
     }
 
-    /// All that is wanted, with MulticastFDBTop where switches have it and `uses_top` says so. Nothing of it is to be written while
-    /// [`Self::is_losing`].
+    /// All that is wanted, with MulticastFDBTop where switches have it and the options say so. `held`: what switches have after
+    /// [`Self::first`], if [`Self::is_losing`]. An MLID of which one keeps an old port gets no new ones where that may close a circle.
     ///
     /// `leaves_multicast` keeps the writing from clearing blocks by itself: those are here already.
-    pub fn last(&self, found: &Subnet, uses_top: bool) -> Wanted {
+    pub fn last(&self, held: &Subnet, parts: &FabricState) -> Wanted {
+        let mut tables = self.tables.clone();
+        let held_back = self.held_back(held, parts);
+        for (at, blocks) in tables.iter_mut().filter(|_| !held_back.is_empty()) {
+            let node = held.node(*at);
+            for (block, data) in blocks {
+                let held = node.and_then(|node| node.tables.perhaps(*block));
+                keep_only(&held_back, *block, data, held.unwrap_or(&EMPTY));
+            }
+        }
         let mut wanted = Wanted {
-            tables: self.tables.clone(),
+            tables,
             // What is to be cleared is among the tables.
             leaves_multicast: true,
             ..Wanted::default()
@@ -254,7 +265,7 @@ impl Multicast {
         // The same for all switches, as OpenSM has it.
         // A switch with a lower top would drop packets of a group that its neighbour forwards.
         let top = self.top();
-        for (at, node) in found.places().filter(|_| uses_top) {
+        for (at, node) in held.places().filter(|_| parts.options.use_mfttop) {
             let info = switch_info::with_multicast_top(node, top);
             wanted.switches.extend(info.map(|info| (at, info)));
         }
@@ -290,7 +301,7 @@ impl Multicast {
         let cap = node.switch_info.map_or(0, |info| info.multicast_cap.get());
         // What was held and not wanted joins the map as an empty block, so it is cleared by the same Sets.
         let mut blocks = multicast::blocks(routes, cap, node.port_count());
-        for (block, held) in node.tables.multicast() {
+        for (block, held) in node.tables.multicast_perhaps() {
             let wanted = blocks.entry(*block).or_insert(EMPTY);
             // Losing is by MLID over all switches: one that loses here may gain elsewhere, and both together close a circle.
             self.losing.extend(lost(*block, held, wanted));
@@ -298,22 +309,6 @@ impl Multicast {
         // Most switches have nothing to do with any group.
         if !blocks.is_empty() {
             self.tables.insert(at, blocks);
-        }
-    }
-
-    /// Takes ports away that are not held, of MLIDs that lose some. What is not known counts as not held: a switch that is
-    /// read or written later can only add to that.
-    ///
-    /// MLIDs that lose nothing get their new ports at once: no old port can close a circle with them.
-    fn keep_only(&self, block: Block, data: &mut Data, held: &Data) {
-        // Two bytes a mask; MLIDs of a block come in its order.
-        let masks = data.chunks_exact_mut(2).zip(held.chunks_exact(2));
-        for (mlid, (mask, held)) in mlids(block).zip(masks) {
-            if self.losing.contains(&mlid) {
-                mask.iter_mut()
-                    .zip(held)
-                    .for_each(|(mask, held)| *mask &= held);
-            }
         }
     }
 
@@ -325,6 +320,21 @@ impl Multicast {
         let used = blocks.filter(|(_, data)| **data != EMPTY);
         let last = used.filter_map(|(block, _)| mlids(*block).last()).max()?;
         Mlid::new(Mlid::MIN.get().saturating_add(last)).ok()
+    }
+}
+
+/// Takes ports away that are not held, of these MLIDs. What is not known counts as not held: a switch that is
+/// read or written later can only add to that.
+///
+/// The others get their new ports at once: no old port can close a circle with them.
+fn keep_only(losing: &BTreeSet<u16>, block: Block, data: &mut Data, held: &Data) {
+    // Two bytes a mask; MLIDs of a block come in its order.
+    let masks = data.chunks_exact_mut(2).zip(held.chunks_exact(2));
+    for (mlid, (mask, held)) in mlids(block).zip(masks) {
+        if losing.contains(&mlid) {
+            let bytes = mask.iter_mut().zip(held);
+            bytes.for_each(|(mask, held)| *mask &= held);
+        }
     }
 }
 

@@ -168,6 +168,11 @@ impl Simulator {
         self.queue.first()
     }
 
+    /// When all nodes are done with what has reached them so far. Who comes anew begins there, as time goes forward.
+    pub fn free_at(&self) -> Duration {
+        self.queue.free_at()
+    }
+
     /// A port is made so that its PortInfo says something else, also after a reboot: capabilities that no fabric file names.
     ///
     /// Also what was read from it before is not taken back: an SM sees the change when it reads again.

@@ -57,6 +57,11 @@ impl Queue {
         Some((at, port, answer))
     }
 
+    /// When the last node is done; zero: none was asked yet.
+    pub(crate) fn free_at(&self) -> Duration {
+        self.busy.values().copied().max().unwrap_or_default()
+    }
+
     /// When the next one is there; none: nothing is under way.
     pub(crate) fn first(&self) -> Option<Duration> {
         self.waiting.keys().next().map(|(at, _)| *at)

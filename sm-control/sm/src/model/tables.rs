@@ -25,6 +25,8 @@ pub struct Tables {
     blocks: BTreeMap<Block, Data>,
     /// MLIDs from 0xc000 on, in blocks of 32, of which nothing is unknown: what is not in `blocks` is empty.
     multicast: u16,
+    /// Multicast blocks of which a Set had no answer: the ports of before and those of the Set.
+    doubted: BTreeMap<Block, Data>,
 }
 
 impl Tables {
@@ -34,6 +36,12 @@ impl Tables {
             && block.modifier & MLID_BLOCK < u32::from(self.multicast);
         let known = self.blocks.get(&block);
         known.or_else(|| is_known.then_some(&EMPTY))
+    }
+
+    /// [`Self::get`], and where that is not known after a Set without an answer, all that the node may hold.
+    pub fn perhaps(&self, block: Block) -> Option<&Data> {
+        let known = self.get(block);
+        known.or_else(|| self.doubted.get(&block))
     }
 
     /// Of these blocks those that the node holds otherwise, or of which nothing is known, with what it holds.
@@ -66,14 +74,18 @@ impl Tables {
 
     /// The node says that it holds this.
     pub fn set(&mut self, block: Block, data: Data) {
+        self.doubted.remove(&block);
         self.blocks.insert(block, data);
     }
 
-    /// What the node holds there is not known any more: a Set is under way, or was not answered.
-    pub fn forget(&mut self, block: Block) {
-        self.blocks.remove(&block);
+    /// A Set of this was not answered: what the node holds there is not known any more.
+    pub fn forget(&mut self, block: Block, sent: &Data) {
+        let before = self.blocks.remove(&block);
         if block.attribute == attribute::MULTICAST_TABLE {
             self.multicast = 0;
+            let perhaps = self.doubted.entry(block).or_insert(EMPTY);
+            add(perhaps, sent);
+            before.iter().for_each(|before| add(perhaps, before));
         }
     }
 
@@ -83,6 +95,7 @@ impl Tables {
             .retain(|block, _| block.attribute == attribute::PKEY_TABLE);
         // Not even that they are empty.
         self.multicast = 0;
+        self.doubted.clear();
     }
 
     /// All blocks, by attribute, end port and modifier.
@@ -103,6 +116,8 @@ impl Tables {
     /// So many blocks of 32 MLIDs are known, of all ports: those that are not here are empty.
     pub fn know_multicast(&mut self, blocks: u16) {
         self.multicast = self.multicast.max(blocks);
+        self.doubted
+            .retain(|block, _| block.modifier & MLID_BLOCK >= u32::from(blocks));
     }
 
     /// Blocks of multicast tables of which something is used.
@@ -116,14 +131,28 @@ impl Tables {
         all.filter(|(_, data)| **data != EMPTY)
     }
 
+    /// The same with all that the node may hold of those of which nobody knows: after a Set without an answer, the ports of before and those of
+    /// the Set.
+    pub fn multicast_perhaps(&self) -> impl Iterator<Item = (&Block, &Data)> {
+        self.multicast().chain(&self.doubted)
+    }
+
     /// What was known before counts where nothing newer is known. Shape: the newer ones are few, as a sweep reads P_Key
     /// tables alone.
     pub fn go_on_from(&mut self, mut before: Self) {
         // Not `append`, which builds the whole map anew.
-        before.blocks.extend(core::mem::take(&mut self.blocks));
-        self.blocks = before.blocks;
+        for (block, data) in core::mem::take(&mut self.blocks) {
+            before.set(block, data);
+        }
+        (self.blocks, self.doubted) = (before.blocks, before.doubted);
         self.multicast = self.multicast.max(before.multicast);
     }
+}
+
+/// The ports of both.
+fn add(ports: &mut Data, others: &Data) {
+    let both = ports.iter_mut().zip(others);
+    both.for_each(|(ports, others)| *ports |= others);
 }
 
 /// Nothing is used of it.
@@ -153,9 +182,33 @@ mod tests {
         assert_eq!(tables.get(multicast(0x1000_0001)), Some(&[3; 64]));
         assert_eq!(tables.get(multicast(2)), None, "behind what is known");
         assert_eq!(tables.multicast().count(), 1);
-        tables.forget(multicast(1));
+        tables.forget(multicast(1), &[4; 64]);
         assert_eq!(tables.get(multicast(1)), None, "its Set was lost");
         assert_eq!(tables.get(multicast(0x1000_0001)), Some(&[3; 64]));
+    }
+
+    #[test]
+    fn after_lost_sets_all_ports_that_were_ever_sent_may_be_held() {
+        let mut tables = Tables::default();
+        tables.know_multicast(2);
+        tables.set(multicast(1), [1; 64]);
+        tables.forget(multicast(1), &[2; 64]);
+        tables.forget(multicast(1), &[8; 64]);
+        let perhaps = |tables: &Tables| {
+            let all = tables.multicast_perhaps();
+            all.map(|(block, data)| (block.modifier, data[0]))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(tables.multicast().count(), 0);
+        assert_eq!(perhaps(&tables), [(1, 11)]);
+        assert_eq!(tables.perhaps(multicast(1)), Some(&[11; 64]));
+        let mut next = Tables::default();
+        next.go_on_from(tables.clone());
+        assert_eq!(perhaps(&next), [(1, 11)], "the next sweep");
+        next.set(multicast(1), [2; 64]);
+        assert_eq!(perhaps(&next), [(1, 2)], "an answer");
+        tables.know_multicast(2);
+        assert_eq!(perhaps(&tables), [], "all has been read");
     }
 
     #[test]

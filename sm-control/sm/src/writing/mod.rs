@@ -318,7 +318,7 @@ impl Writing {
             // It is asked by the next sweep, and written to when it answers.
             node.is_mute = true;
             if let Kind::Table(block) = set.kind {
-                node.tables.forget(block);
+                node.tables.forget(block, &set.data);
             }
         }
     }
@@ -343,7 +343,7 @@ impl Writing {
     /// word, as every sweep reads them.
     pub(crate) fn given_up(set: &Set, subnet: &mut Subnet) {
         if let (Kind::Table(block), Some(node)) = (set.kind, subnet.node_mut(set.at.node)) {
-            node.tables.forget(block);
+            node.tables.forget(block, &set.data);
         }
         if set.new_key(subnet).is_some() {
             subnet.doubt_m_key(set.at);

@@ -11,7 +11,7 @@
 //! | what fails | then |
 //! |---|---|
 //! | a switch does not answer | a warning, another try soon, and the next sweep |
-//! | a switch refuses a block | a warning; not sent again until another value is wanted |
+//! | a switch refuses a block | a warning; not sent again until another value is wanted. Groups of which it keeps an old port get no new ones where that may close a circle |
 //! | the port | it is attached anew by the next sweep, which writes what is missing |
 //! | there was no sweep yet | nothing is written; the first sweep does |
 //!
@@ -165,12 +165,13 @@ impl Manager {
                 ..Wanted::default()
             };
             sets += self.write(first)?.sets;
-            self.groups.rest(rest);
+            // Without a Set no old port has gone now: those that are left stay, and `last` knows.
+            self.groups.rest(rest.filter(|_| sets > 0));
             if self.groups.rests() {
                 return Ok(sets);
             }
         }
-        let mut last = wanted.last(&self.swept.subnet, parts.options.use_mfttop);
+        let mut last = wanted.last(&self.swept.subnet, parts);
         // Of ports, so no round of switches has to wait for them.
         let aliases = self.groups.aliases().unwrap_or_default();
         let (tables, _) = sm_plan::alias_tables(&self.swept.subnet, &aliases);

@@ -55,7 +55,9 @@ impl Manager {
         let missing = planned.not_held(&self.swept.subnet);
         let swept = &self.swept.subnet;
         self.said.tell(&own, swept, (&planned, &missing), of_keys);
-        self.groups.rest(planned.trees_rest());
+        // Without a Set no old port has gone.
+        let rest = planned.trees_rest();
+        self.groups.rest(rest.filter(|_| progress.counts.sets > 0));
         self.follow_groups(&planned.compiled.parts);
         let found = planned.provenance();
         let last = self.found.replace(found.clone());

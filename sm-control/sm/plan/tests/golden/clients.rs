@@ -58,7 +58,7 @@ fn hold(subnet: &mut Subnet, at: PortRef, keys: Option<&[u8]>) {
         modifier: 0,
     };
     let tables = &mut subnet.node_mut(at.node).unwrap().tables;
-    tables.forget(block);
+    tables.forget(block, &[0; 64]);
     if let Some(keys) = keys {
         let mut data = [0; 64];
         data[..keys.len()].copy_from_slice(keys);

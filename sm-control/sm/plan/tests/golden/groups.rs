@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use fabric_simulator::{Effect, Rule, Simulator, Timing};
 use sa_compiler::state::FabricState;
@@ -15,11 +14,12 @@ use sa_sm::executor::{Counts, Limits};
 use sa_sm::model::Subnet;
 use sa_sm::sweep::{Sweep, Swept};
 use sa_sm::writing::Wanted;
+use sa_wire::mad::{Status, method};
 use sa_wire::smp::attribute;
-use sa_wire::{Guid, Mlid, SlVlMask};
+use sa_wire::{Guid, Mlid, NodeType, SlVlMask};
 use sm_plan::{Memberships, Multicast, Planner};
 
-use crate::sweeps::{cases, planned};
+use crate::sweeps::{cases, next_moment, planned};
 use sm_recordings::{guid, read};
 
 /// Where the recorded SM ran.
@@ -90,7 +90,7 @@ impl Bed {
             };
             sets += self.write(&first, &mut done);
         }
-        let last = self.wanted().last(&self.swept.subnet, true);
+        let last = wanted.last(&self.swept.subnet, self.parts.as_ref().unwrap());
         sets + self.write(&last, &mut done)
     }
 
@@ -106,7 +106,7 @@ impl Bed {
             ..Limits::default()
         };
         let mut sweep = Sweep::of_tables(limits, 1 << 20, before, Arc::new(wanted.clone()));
-        let mut now = Duration::ZERO;
+        let mut now = self.simulator.free_at();
         while !sweep.is_over() {
             while let Some(bytes) = sweep.send(now) {
                 self.simulator.post(self.sm, 0xffff, &bytes, now);
@@ -117,7 +117,7 @@ impl Bed {
                     done(sweep.subnet());
                 }
                 None => {
-                    now = sweep.wakes_at().unwrap_or(now);
+                    now = next_moment(now, &self.simulator, sweep.wakes_at());
                     sweep.wake(now);
                 }
             }
@@ -328,4 +328,102 @@ fn a_switch_that_does_not_answer_is_known_and_written_again() {
         held(&bed.swept.subnet)[&(spine, 0xc000)],
         BTreeSet::from([1, 2])
     );
+}
+
+/// By what devices hold: the first group in which a packet of a host meets a switch twice.
+fn circle(bed: &Bed) -> Option<u16> {
+    let simulator = &bed.simulator;
+    let is_switch = |node: NodeIx| bed.fabric.node(node).kind == NodeType::Switch;
+    let nodes = (0..).map(NodeIx).zip(bed.fabric.nodes());
+    let hosts = nodes.filter(|(_, node)| node.kind != NodeType::Switch);
+    let hosts: Vec<_> = hosts.map(|(node, _)| PortRef { node, port: 1 }).collect();
+    let mut mlids = bed.members.keys().map(|mlid| mlid.get() - 0xc000);
+    mlids.find(|mlid| {
+        hosts.iter().any(|host| {
+            let mut met = BTreeSet::new();
+            let mut under_way: Vec<_> = simulator.active_peer(*host).into_iter().collect();
+            while let Some(input) = under_way.pop() {
+                if !is_switch(input.node) {
+                    continue;
+                }
+                if !met.insert(input.node) {
+                    return true;
+                }
+                let ports = simulator.group_ports(input.node, *mlid).into_iter();
+                let others = ports.filter(|port| *port != input.port);
+                let fars =
+                    others.filter_map(|port| simulator.active_peer(PortRef { port, ..input }));
+                under_way.extend(fars);
+            }
+            false
+        })
+    })
+}
+
+/// A group of one host of each leaf; then a switch takes no table any more, and a link of the tree fails.
+fn with_a_stale_port(effect: Effect, switch: Guid, cut: PortRef) -> Bed {
+    let mut bed = Bed::new();
+    bed.sweep();
+    for host in ["0x100001", "0x100111", "0x100321", "0x100011"] {
+        bed.change(&format!("join 0xc000 {host}"));
+    }
+    bed.follow(|_| ());
+    bed.simulator.add_rule(Rule {
+        node: Some(switch),
+        attribute: Some(attribute::MULTICAST_TABLE),
+        method: Some(method::SET),
+        ..Rule::always(effect)
+    });
+    bed.simulator.unplug(cut);
+    bed.sweep();
+    bed.follow(|_| ());
+    bed
+}
+
+#[test]
+fn a_switch_that_keeps_an_old_port_closes_no_circle() {
+    let bed = Bed::new();
+    let nodes = (0..).map(NodeIx).zip(bed.fabric.nodes());
+    let switches = nodes.filter(|(_, node)| node.kind == NodeType::Switch);
+    let switches: Vec<_> = switches
+        .map(|(at, node)| (at, node.guid, node.ports.len()))
+        .collect();
+    let is_trunk = |at: &PortRef| {
+        let far = bed.simulator.peer(*at);
+        far.is_some_and(|far| bed.fabric.node(far.node).kind == NodeType::Switch)
+    };
+    let mut waits = 0;
+    for effect in [Effect::Status(Status::INVALID_FIELD), Effect::Lost] {
+        for (_, switch, _) in &switches {
+            for (node, _, ports) in &switches {
+                let ports =
+                    (1..=u8::try_from(*ports).unwrap()).map(|port| PortRef { node: *node, port });
+                for cut in ports.filter(is_trunk) {
+                    let mut bed = with_a_stale_port(effect, *switch, cut);
+                    assert_eq!(
+                        circle(&bed),
+                        None,
+                        "{effect:?} at {switch}, without {cut:?}"
+                    );
+                    waits += usize::from(!bed.wanted().not_held(&bed.swept.subnet).is_empty());
+                    bed.simulator.clear_rules();
+                    bed.swept.memory.try_again();
+                    bed.sweep();
+                    bed.follow(|_| ());
+                    assert_eq!(
+                        circle(&bed),
+                        None,
+                        "{effect:?} at {switch}, without {cut:?}"
+                    );
+                    let missing = bed.wanted().not_held(&bed.swept.subnet);
+                    assert!(
+                        missing.is_empty(),
+                        "{effect:?} at {switch}, without {cut:?}: {missing:?}, {:?}",
+                        held(&bed.swept.subnet)
+                    );
+                }
+            }
+        }
+    }
+    assert!(waits > 0, "no switch had anything to keep");
 }

@@ -135,18 +135,32 @@ pub(crate) fn sweep_with(
     plan: impl FnOnce(&Subnet) -> Option<Arc<Wanted>>,
 ) -> (Swept, Counts) {
     let mut sweep = Sweep::new(options, Limits::default(), 1, before, plan);
+    let mut now = simulator.free_at();
     loop {
-        while let Some(bytes) = sweep.send(Duration::ZERO) {
-            simulator.post(sm, 0xffff, &bytes, Duration::ZERO);
+        while let Some(bytes) = sweep.send(now) {
+            simulator.post(sm, 0xffff, &bytes, now);
         }
-        match simulator.next(Duration::ZERO) {
-            Some((_, _, bytes)) => sweep.received(&bytes, Duration::ZERO),
-            None => break,
+        if let Some((_, _, bytes)) = simulator.next(now) {
+            sweep.received(&bytes, now);
+        } else if sweep.is_over() {
+            break;
+        } else {
+            now = next_moment(now, simulator, sweep.wakes_at());
+            sweep.wake(now);
         }
     }
-    assert!(sweep.is_over());
     let counts = sweep.progress().counts;
     (sweep.finish(), counts)
+}
+
+/// When the next answer comes, or a sweep gives one up that was lost; now, where there is nothing to wait for.
+pub(crate) fn next_moment(
+    now: Duration,
+    simulator: &Simulator,
+    gives_up: Option<Duration>,
+) -> Duration {
+    let next = simulator.next_at().into_iter().chain(gives_up).min();
+    now.max(next.unwrap_or(now))
 }
 
 /// A sweep by a planner, which must not refuse.

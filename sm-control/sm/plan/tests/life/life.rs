@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use fabric_simulator::{Simulator, Timing};
+use fabric_simulator::{Rule, Simulator, Timing};
 use sa_fabric::{NodeIx, PortRef};
 use sa_sm::sm_info::{SmInfo, SmState};
 use sa_wire::SlVlMask;
@@ -40,6 +40,8 @@ pub(crate) struct Tally {
     pub(crate) yielded: usize,
     /// Sweeps of which something was not held as planned.
     pub(crate) not_held: usize,
+    /// Ends of links of switches that were not Active after a sweep of which SMPs were spoilt.
+    pub(crate) links_down: usize,
     /// Changes in several stages, and those without a proof.
     pub(crate) staged: usize,
     pub(crate) unproved: usize,
@@ -119,6 +121,16 @@ impl Life {
         self.meet(Kind::SwitchHeard);
     }
 
+    /// A switch is rebooted, and for one sweep this happens to SMPs.
+    pub(crate) fn spoil(&mut self, rules: &[Rule], rebooted: NodeIx) {
+        self.weather.is_rough = true;
+        for rule in rules {
+            self.wire.simulator.add_rule(*rule);
+        }
+        self.wire.simulator.reboot(rebooted);
+        self.follow();
+    }
+
     fn scene(&mut self) -> Scene<'_> {
         Scene {
             site: &mut self.site,
@@ -144,6 +156,7 @@ impl Life {
             if matches!(first.came, Came::Published { .. }) && !amidst {
                 self.judge(false);
             }
+            self.tally.links_down += self.links_down();
             self.wire.simulator.clear_rules();
             self.scene().be_mute();
         }
@@ -156,6 +169,15 @@ impl Life {
             }
         }
         self.judge_rest(&last);
+    }
+
+    fn links_down(&self) -> usize {
+        let simulator = &self.wire.simulator;
+        let switches = self.site.switches().into_iter();
+        let ports = switches.flat_map(|node| (1..=u8::MAX).map(move |port| PortRef { node, port }));
+        let is_down =
+            |at: &PortRef| simulator.peer(*at).is_some() && simulator.active_peer(*at).is_none();
+        ports.filter(is_down).count()
     }
 
     /// This one is the master.

@@ -29,6 +29,7 @@ mod manager;
 mod mutants;
 mod mute;
 mod random;
+mod refused;
 mod site;
 mod trees;
 mod walker;

@@ -248,7 +248,7 @@ impl Manager {
             sets += self.write(wire, first, promise);
             wire.rest(rest);
         }
-        let mut last = wanted.last(&self.swept.subnet, parts.options.use_mfttop);
+        let mut last = wanted.last(&self.swept.subnet, parts);
         let (tables, _) = sm_plan::alias_tables(&self.swept.subnet, &self.aliases);
         last.tables.extend(tables);
         sets + self.write(wire, last, promise)

@@ -153,7 +153,7 @@ fn rehearse_clients(
         };
         rehearsal.run(subnet, at_once(first), memory.clone(), false);
     }
-    let mut last = multicast.last(subnet, parts.options.use_mfttop);
+    let mut last = multicast.last(subnet, parts);
     let aliases = clients.aliases.clone().unwrap_or_default();
     last.tables
         .extend(sm_plan::alias_tables(subnet, &aliases).0);

@@ -1,0 +1,48 @@
+//! Links that do not come up, as a switch refuses what they need.
+
+use fabric_simulator::{Effect, Rule};
+use sa_fabric::PortRef;
+use sa_wire::mad::{Status, method};
+use sa_wire::smp::attribute;
+
+use crate::events::Kind;
+use crate::life::Life;
+use crate::site::Site;
+
+/// A switch that was rebooted refuses PortInfo of one port, so that its link stays Init: no answer leads over it, and all do when it has taken it.
+#[test]
+fn no_path_leads_over_a_link_that_a_switch_does_not_bring_up() {
+    let mut life = Life::new(Site::fat_tree("fat-tree:4"), 3);
+    life.meet(Kind::Nothing);
+    let switches = life.site.switches();
+    let mut links = 0;
+    for switch in &switches {
+        for port in 1..=4 {
+            let far = life.wire.simulator.peer(PortRef {
+                node: *switch,
+                port,
+            });
+            if far.is_none_or(|far| !switches.contains(&far.node)) {
+                continue;
+            }
+            links += 1;
+            // With and without the bit for extended speeds.
+            let rules = [0, 1 << 31].map(|speeds| Rule {
+                node: Some(life.site.fabric.node(*switch).guid),
+                method: Some(method::SET),
+                attribute: Some(attribute::PORT_INFO),
+                modifier: Some(speeds | u32::from(port)),
+                ..Rule::always(Effect::Status(Status::INVALID_FIELD))
+            });
+            let before = life.tally.links_down;
+            life.spoil(&rules, *switch);
+            let found = life.found();
+            assert!(found.is_empty(), "{switch:?} {port}: {found:#?}");
+            assert!(life.tally.links_down > before, "the link is up");
+        }
+    }
+    assert_eq!(
+        links, 60,
+        "both ends of all but those of the SM's own switch"
+    );
+}
