@@ -177,7 +177,9 @@ impl<P: MadPort> Worker<P> {
                 *verdict = turn.answer_under(&mut self.overload, pressure, slot);
             }
         }
-        let unsent = self.port.send(verdicts.get(..count).unwrap_or_default())?;
+        let verdicts = verdicts.get(..count).unwrap_or_default();
+        self.sampler.note(slots, verdicts);
+        let unsent = self.port.send(verdicts)?;
         self.stats.batch(count as u64, unsent as u64);
         Ok(count)
     }
@@ -203,7 +205,9 @@ impl<P: MadPort> Worker<P> {
         for (slot, verdict) in slots.iter_mut().zip(&mut verdicts).rev() {
             *verdict = turn.answer_under(&mut self.overload, pressure, slot);
         }
-        let unsent = self.port.send(verdicts.get(..count).unwrap_or_default())?;
+        let verdicts = verdicts.get(..count).unwrap_or_default();
+        self.sampler.note(slots, verdicts);
+        let unsent = self.port.send(verdicts)?;
         self.stats.batch(count as u64, unsent as u64);
         Ok(count)
     }

@@ -16,6 +16,7 @@ pub mod fuzz;
 pub mod golden;
 pub mod http;
 pub mod made;
+pub mod metrics;
 pub mod random;
 pub mod records;
 pub mod ring;

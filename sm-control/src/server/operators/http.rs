@@ -5,7 +5,7 @@
 //!
 //! | page | says | for |
 //! |---|---|---|
-//! | `/metrics` | everything that is counted | Prometheus |
+//! | `/metrics` | everything that is counted, in the format that is asked for | Prometheus |
 //! | `/health` | 503 where a part of the process is dead: start it again | liveness |
 //! | `/ready` | 503 where it should be asked nothing now: wait | readiness |
 
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use hyper::server::conn::http1;
@@ -28,7 +28,7 @@ use tracing::{info, warn};
 
 use super::AdminError;
 use super::admin::{Connections, rest};
-use super::metrics::Metrics;
+use super::metrics::{Format, Metrics};
 use super::status::Status;
 use crate::config::HttpSection;
 
@@ -128,9 +128,11 @@ fn pages(status: Arc<Status>) -> Router {
 }
 
 /// 500 where the page could not be written, which has no known way to happen.
-async fn metrics_page(State(shown): State<Shown>) -> impl IntoResponse {
-    match shown.metrics.text() {
-        Ok(text) => ([(header::CONTENT_TYPE, Metrics::CONTENT_TYPE)], text).into_response(),
+async fn metrics_page(State(shown): State<Shown>, headers: HeaderMap) -> impl IntoResponse {
+    let accept = headers.get_all(header::ACCEPT).iter();
+    let format = Format::accepted(accept.filter_map(|value| value.to_str().ok()));
+    match shown.metrics.text(format) {
+        Ok(text) => ([(header::CONTENT_TYPE, format.content_type())], text).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }

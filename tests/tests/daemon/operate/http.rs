@@ -5,37 +5,13 @@ use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
 use sa_rig::wait_for;
+use sa_tests::metrics;
 
 use super::bed::{Bed, PATIENCE, get, policy};
 
-/// Samples by name and labels, of a page that keeps to the text format.
+/// Samples by name and labels.
 fn samples(page: &str) -> Result<BTreeMap<String, f64>> {
-    let mut types: BTreeMap<&str, &str> = BTreeMap::new();
-    let mut all = BTreeMap::new();
-    ensure!(page.ends_with("# EOF\n"), "{page}");
-    for line in page.lines() {
-        if let Some(rest) = line.strip_prefix("# TYPE ") {
-            let (name, kind) = rest.split_once(' ').context("a type")?;
-            ensure!(matches!(kind, "counter" | "gauge"), "{line}");
-            ensure!(types.insert(name, kind).is_none(), "twice: {line}");
-        } else if !line.starts_with("# HELP sapphire_") && line != "# EOF" {
-            let (sample, value) = line.rsplit_once(' ').context("a value")?;
-            let name = sample.split('{').next().unwrap_or_default();
-            let family = name.strip_suffix("_total");
-            let kind = family.and_then(|family| types.get(family));
-            let kind = kind.or_else(|| types.get(name));
-            ensure!(name.starts_with("sapphire_") && kind.is_some(), "{line}");
-            ensure!((kind == Some(&"counter")) == family.is_some(), "{line}");
-            let labels = &sample[name.len()..];
-            let braced = labels.starts_with('{') && labels.ends_with("\"}");
-            ensure!(labels.is_empty() || braced, "{line}");
-            ensure!(
-                all.insert(sample.to_owned(), value.parse()?).is_none(),
-                "twice: {line}"
-            );
-        }
-    }
-    Ok(all)
+    Ok(metrics::read(page)?.samples)
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The status in the text format of Prometheus (OpenMetrics 1.0).
+//! The status as metrics, in OpenMetrics or the older text format of Prometheus.
 //!
 //! Workers count for themselves; here their counters are only read, when somebody asks: a page costs a
 //! worker nothing but the cache lines of its counters. Families come in the order in which they are
@@ -8,14 +8,17 @@
 //! Sizes and epochs are gauges, hence floating point: exact up to 2^53.
 //!
 //! ```text
-//!  GET /metrics ─> Metrics::text ─> OfStatus::encode ─> daemon, sweeps, health, local_service, ports ─> Page ─> text
+//!  GET /metrics ─> Metrics::text ─> OfStatus::encode ─> daemon, sweeps, health, local_service, ports ─> Page ─┬─> Format ─> text
+//!                               OfProcess::encode ─> process ──────────────────────────────────────────────────────┘
 //! ```
 
 mod daemon;
+mod format;
 mod health;
 mod local_service;
 mod page;
 mod ports;
+mod process;
 mod sweeps;
 
 use core::fmt;
@@ -29,24 +32,34 @@ use super::status::Status;
 
 use self::page::Page;
 
+pub(in crate::server) use self::format::Format;
+
 /// The page, made anew each time that it is asked for.
-pub(in crate::server) struct Metrics(Registry);
+pub(in crate::server) struct Metrics {
+    of_status: Registry,
+    /// Apart, as its names have no prefix.
+    of_process: Registry,
+}
 
 impl Metrics {
-    pub(in crate::server) const CONTENT_TYPE: &'static str =
-        "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
     pub(in crate::server) fn new(status: Arc<Status>) -> Self {
-        let mut registry = Registry::with_prefix("sapphire");
-        registry.register_collector(Box::new(OfStatus(status)));
-        Self(registry)
+        let mut of_status = Registry::with_prefix("sapphire");
+        of_status.register_collector(Box::new(OfStatus(status)));
+        let mut of_process = Registry::default();
+        of_process.register_collector(Box::new(OfProcess));
+        Self {
+            of_status,
+            of_process,
+        }
     }
 
     /// Everything, as it is now. Errors: none that a String could have.
-    pub(in crate::server) fn text(&self) -> Result<String, fmt::Error> {
+    pub(in crate::server) fn text(&self, format: Format) -> Result<String, fmt::Error> {
         let mut page = String::new();
-        text::encode(&mut page, &self.0)?;
-        Ok(page)
+        text::encode_registry(&mut page, &self.of_status)?;
+        text::encode_registry(&mut page, &self.of_process)?;
+        text::encode_eof(&mut page)?;
+        Ok(format.written(page))
     }
 }
 
@@ -65,5 +78,14 @@ impl Collector for OfStatus {
         health::write(status, &mut page)?;
         local_service::write(status, &mut page)?;
         ports::write(status, &mut page)
+    }
+}
+
+#[derive(Debug)]
+struct OfProcess;
+
+impl Collector for OfProcess {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        process::write(&mut Page(encoder))
     }
 }

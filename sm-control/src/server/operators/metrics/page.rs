@@ -12,7 +12,7 @@
 
 use core::fmt;
 
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -36,6 +36,25 @@ pub(super) fn truth(is_so: bool) -> f64 {
     f64::from(u8::from(is_so))
 }
 
+/// Times as they are told: in seconds.
+#[derive(Debug)]
+pub(super) struct Histogram {
+    pub(super) sum: f64,
+    pub(super) count: u64,
+    /// Upper bounds, and how many lie between that before and this. Shape: ascending, the last is infinite.
+    pub(super) buckets: Vec<(f64, u64)>,
+}
+
+impl EncodeMetric for Histogram {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        encoder.encode_histogram::<NoLabelSet>(self.sum, self.count, &self.buckets, None)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Histogram
+    }
+}
+
 /// Writes families one by one, in the order of the calls. A family must be whole before the next.
 pub(super) struct Page<'a>(pub(super) DescriptorEncoder<'a>);
 
@@ -43,6 +62,12 @@ impl Page<'_> {
     /// A counter without labels.
     pub(super) fn count(&mut self, name: &str, help: &str, count: u64) -> fmt::Result {
         self.counter::<0>(name, help, [([], count)])
+    }
+
+    /// A counter without labels, of time that has passed.
+    pub(super) fn seconds(&mut self, name: &str, help: &str, seconds: f64) -> fmt::Result {
+        let row = ([], ConstCounter::new(seconds));
+        self.family::<0, _>(name, help, MetricType::Counter, core::iter::once(row))
     }
 
     /// Families of what the daemon counts.
@@ -104,7 +129,17 @@ impl Page<'_> {
         )
     }
 
-    /// A family with its rows, of either kind.
+    /// A family of times. No rows: no family.
+    pub(super) fn histogram<const N: usize>(
+        &mut self,
+        name: &str,
+        help: &str,
+        rows: impl IntoIterator<Item = (Labels<N>, Histogram)>,
+    ) -> fmt::Result {
+        self.family(name, help, MetricType::Histogram, rows.into_iter())
+    }
+
+    /// A family with its rows, of any kind.
     fn family<const N: usize, M: EncodeMetric>(
         &mut self,
         name: &str,

@@ -9,15 +9,16 @@
 //! | `reasons` | `refused`, `drops`, `slow_lane` by reason, `unsent` |
 //! | `workers` | `turns`, `port_epoch`, `port_served` |
 //! | `handles` | `port_attached`, `port_attachments`, `port_mads` by kind |
-//! | `times` | `batch_seconds` by quantile |
+//! | `times` | `batch_seconds`, `query_seconds` by attribute and method |
 
 use core::fmt;
 
 use sa_answer::{DropReason, PuntReason, Reject};
 use sa_fastpath::publish::EpochId;
+use sa_fastpath::sampling::{Asked, Sampling, Times};
 use sa_fastpath::stats::StatsSnapshot;
 
-use super::page::{Labels, Page, number, truth};
+use super::page::{Histogram, Labels, Page, number, truth};
 use crate::server::operators::status::Status;
 
 /// The counters of each port, by its number.
@@ -165,27 +166,52 @@ fn handles(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     )
 }
 
-/// How long batches took. Only where batches are sampled (`sample_every`), since a clock is read
+/// How long batches took, and requests waited for their replies. Only where batches are sampled (`sample_every`), since a clock is read
 /// for each of those.
 fn times(status: &Status, page: &mut Page<'_>) -> fmt::Result {
-    let sampled = status.ports.iter().enumerate();
-    let sampled = sampled.filter(|(_, port)| port.stats.sampling().is_some());
-    let rows = sampled.flat_map(|(nth, port)| {
-        let times = port.stats.snapshot().times;
-        let quantile = move |per_mille| {
-            let time = times.per_mille(per_mille);
+    let ports = status.ports.iter().enumerate();
+    let sampled = ports.filter_map(|(nth, port)| Some((nth.to_string(), port.stats.sampling()?)));
+    let sampled: Vec<(String, &Sampling)> = sampled.collect();
+    let batches = sampled
+        .iter()
+        .map(|(port, sampling)| (of_port(port), histogram(&sampling.snapshot())));
+    page.histogram(
+        "batch_seconds",
+        "Time of a sampled batch of requests",
+        batches,
+    )?;
+    let replies = sampled.iter().flat_map(|(port, sampling)| {
+        Asked::ALL.map(|asked| {
+            let (attribute, method) = asked.names();
             let labels = [
-                ("port", nth.to_string()),
-                ("quantile", (f64::from(per_mille) / 1000.0).to_string()),
+                ("port", port.clone()),
+                ("attribute", attribute.to_owned()),
+                ("method", method.to_owned()),
             ];
-            (labels, time.map_or(0.0, |time| time.as_secs_f64()))
-        };
-        // 1000 per mille is the longest: the one that somebody complains of.
-        [500, 900, 990, 999, 1000].map(quantile)
+            (labels, histogram(&sampling.replies_to(asked)))
+        })
     });
-    let rows: Vec<_> = rows.collect();
-    match rows.is_empty() {
-        true => Ok(()),
-        false => page.gauge("batch_seconds", "Time of a sampled batch of requests", rows),
+    page.histogram(
+        "query_seconds",
+        "Time from looking for requests to handing over the replies, of the replies in sampled batches",
+        replies,
+    )
+}
+
+/// From 256 ns to 67 ms, each bound twice the one before: these are exact.
+fn histogram(times: &Times) -> Histogram {
+    let below: [_; 19] = times.below_powers(8);
+    let mut before = 0;
+    let buckets = below.into_iter().map(|(limit, count)| {
+        let between = count - before;
+        before = count;
+        (limit.as_secs_f64(), between)
+    });
+    let mut buckets: Vec<(f64, u64)> = buckets.collect();
+    buckets.push((f64::INFINITY, times.count() - before));
+    Histogram {
+        sum: times.sum().as_secs_f64(),
+        count: times.count(),
+        buckets,
     }
 }
