@@ -177,9 +177,8 @@ impl<P: MadPort> Worker<P> {
                 *verdict = turn.answer_under(&mut self.overload, pressure, slot);
             }
         }
-        let verdicts = verdicts.get(..count).unwrap_or_default();
-        self.sampler.note(slots, verdicts);
-        let unsent = self.port.send(verdicts)?;
+        self.sampler.note(slots, &verdicts);
+        let unsent = self.port.send(verdicts.get(..count).unwrap_or_default())?;
         self.stats.batch(count as u64, unsent as u64);
         Ok(count)
     }
@@ -205,9 +204,8 @@ impl<P: MadPort> Worker<P> {
         for (slot, verdict) in slots.iter_mut().zip(&mut verdicts).rev() {
             *verdict = turn.answer_under(&mut self.overload, pressure, slot);
         }
-        let verdicts = verdicts.get(..count).unwrap_or_default();
-        self.sampler.note(slots, verdicts);
-        let unsent = self.port.send(verdicts)?;
+        self.sampler.note(slots, &verdicts);
+        let unsent = self.port.send(verdicts.get(..count).unwrap_or_default())?;
         self.stats.batch(count as u64, unsent as u64);
         Ok(count)
     }
@@ -250,7 +248,6 @@ impl<P: MadPort> Worker<P> {
     }
 }
 
-// Relaxed: nothing else is read through the flag.
 /// True while what is in service must not be answered from.
 #[inline(always)]
 fn is_muted(muted: &Option<Arc<AtomicBool>>) -> bool {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -18,8 +19,13 @@ use crate::sweep::TREE;
 const OPEN: &str =
     "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3";
 
+/// All parts of the golden file.
+pub(super) const EVERYTHING: [&str; 9] = [
+    "always", "process", "state", "sampled", "wire", "sm", "beside", "shadow", "local",
+];
+
 /// A daemon that times each batch.
-fn sampled() -> Result<Bed> {
+pub(super) fn sampled() -> Result<Bed> {
     let mut bed = Bed::new("")?;
     let config = fs::read_to_string(bed.ring.config())?;
     let sampled = config.replace("yield_after = 64\n", "yield_after = 64\nsample_every = 1\n");
@@ -29,7 +35,7 @@ fn sampled() -> Result<Bed> {
 }
 
 /// A Subnet Manager that reads counters of ports.
-fn subnet_manager() -> Result<Served> {
+pub(super) fn subnet_manager() -> Result<Served> {
     let config = Config::of_sweep_each(3600)
         .ibsim("H0")
         .routing("engine = \"updn\"\n")
@@ -55,6 +61,18 @@ fn a_subnet_manager_tells_of_sweeps_and_links_too() -> Result<()> {
     let told = read(&bed.page("/metrics")?.1)?.families;
     let wanted = golden(&["always", "process", "state", "wire", "sm"])?;
     same(&told, &wanted)
+}
+
+#[test]
+fn each_family_is_documented() -> Result<()> {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let pages =
+        ["operating.md", "local-service.md"].map(|page| fs::read_to_string(docs.join(page)));
+    let pages = pages.into_iter().collect::<Result<String, _>>()?;
+    for name in golden(&EVERYTHING)?.keys() {
+        ensure!(pages.contains(&format!("`{name}`")), "{name}");
+    }
+    Ok(())
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod doctor;
 mod hostile;
 mod http;
 mod metrics;
+mod monitoring;
 mod shadow;
 mod state;
 mod tries;
