@@ -33,9 +33,11 @@ mod draw;
 mod explain;
 mod fabric;
 mod failure;
+mod init;
 mod inputs;
 mod json;
 mod load;
+mod machine;
 mod manual;
 mod migrate;
 mod netlink;
@@ -48,6 +50,7 @@ mod services;
 mod setup;
 mod simulate;
 mod snapshot;
+mod toml;
 mod wrong;
 
 use std::ffi::OsStr;
@@ -86,6 +89,8 @@ struct Arguments {
 enum Verb {
     /// Route an 8x8x8 torus, serve it from a pinned worker and load it, all in memory
     Demo(demo::Demo),
+    /// Write a first configuration of sapphired, from what is found on this machine
+    Init(init::Init),
     /// Make fabric files, read them from a running SA, or say how its links are
     #[command(subcommand)]
     Fabric(fabric::Fabric),
@@ -175,6 +180,7 @@ fn main() -> ExitCode {
 fn run(verb: &Verb) -> Outcome {
     match verb {
         Verb::Demo(verb) => demo::run(verb),
+        Verb::Init(verb) => init::run(verb),
         Verb::Fabric(verb) => fabric::run(verb),
         Verb::Route(verb) => route::run(verb),
         Verb::Check(verb) => check::run(verb),

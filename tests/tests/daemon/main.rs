@@ -9,6 +9,7 @@ mod handover;
 mod handover_merge;
 mod health;
 mod inherited;
+mod init;
 mod limits;
 mod local_service;
 mod maintenance;

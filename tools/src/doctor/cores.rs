@@ -12,7 +12,7 @@
 use sm_control::config::Config;
 
 use super::finding::Finding;
-use super::machine::Machine;
+use crate::machine::Machine;
 
 /// A finding for each core, in the order of the file.
 pub(super) fn look(machine: &Machine, config: Option<&Config>, findings: &mut Vec<Finding>) {

@@ -18,7 +18,7 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::PermissionsExt;
 
 use super::finding::Finding;
-use super::machine::Machine;
+use crate::machine::Machine;
 
 /// Programs that belong on a umad file.
 /// By the name in `/proc/PID/comm`.

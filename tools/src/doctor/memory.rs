@@ -8,7 +8,7 @@
 //! it.
 
 use super::finding::Finding;
-use super::machine::Machine;
+use crate::machine::Machine;
 
 /// Reads as `always [madvise] never`, the word in brackets being in force.
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";

@@ -29,7 +29,6 @@ mod configured;
 mod cores;
 mod devices;
 mod finding;
-mod machine;
 mod memory;
 mod modules;
 mod opensm;
@@ -39,9 +38,9 @@ mod tests;
 
 use std::path::PathBuf;
 
+use crate::machine::Machine;
 use clap::Args;
 use finding::{Finding, Verdict};
-use machine::Machine;
 use sa_fabric::display;
 
 use crate::failure::{Failure, Outcome};

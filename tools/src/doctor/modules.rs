@@ -11,8 +11,8 @@
 //! ```
 
 use super::finding::Finding;
-use super::machine::Machine;
 use super::ports;
+use crate::machine::Machine;
 
 /// What every port needs.
 /// The HCA's driver is not listed: which one that is depends on the device, and a device that shows

@@ -14,8 +14,8 @@
 //! requests that change something.
 
 use super::finding::Finding;
-use super::machine::Machine;
 use super::ports;
+use crate::machine::Machine;
 
 /// Library that leaves reads to sapphired.
 /// The beginning of the file's name, as it stands in `/proc/PID/maps`.

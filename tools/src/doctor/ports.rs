@@ -12,7 +12,7 @@
 //! ```
 
 use super::finding::Finding;
-use super::machine::Machine;
+use crate::machine::Machine;
 
 /// Names of devices.
 /// All, InfiniBand or RoCE; what a port is, its link layer says.

@@ -14,6 +14,7 @@
 use std::fmt::Write;
 
 use super::fate::Source;
+use crate::toml::quoted;
 
 /// Lines of sections. Shape: `key = value`, in the order in which they came.
 #[derive(Debug, Default)]
@@ -63,21 +64,4 @@ impl Written {
         text.push_str("\n[[port]]\ntransport = \"umad\"\n");
         text
     }
-}
-
-/// A basic string of TOML.
-fn quoted(value: &str) -> String {
-    let mut text = String::from("\"");
-    for letter in value.chars() {
-        match letter {
-            '"' | '\\' => text.extend(['\\', letter]),
-            // TOML takes none of these as they are.
-            letter if letter.is_control() => {
-                let _ = write!(text, "\\u{:04X}", u32::from(letter));
-            }
-            letter => text.push(letter),
-        }
-    }
-    text.push('"');
-    text
 }
