@@ -48,6 +48,7 @@ mod services;
 mod setup;
 mod simulate;
 mod snapshot;
+mod top;
 mod wrong;
 
 use std::ffi::OsStr;
@@ -127,6 +128,8 @@ enum Verb {
     Doctor(doctor::Doctor),
     /// Say how a running sapphired is doing
     Status(control::Control),
+    /// Show a running sapphired live: workers, answers, subnet, findings, what happens
+    Top(top::Top),
     /// Have a running sapphired read its sources again
     Reload(control::Control),
     /// Have a running sapphired return to the snapshot before
@@ -193,6 +196,7 @@ fn run(verb: &Verb) -> Outcome {
         Verb::Compare(verb) => compare::run(verb),
         Verb::Doctor(verb) => doctor::run(verb),
         Verb::Status(verb) => control::status(verb),
+        Verb::Top(verb) => top::run(verb),
         Verb::Reload(verb) => control::reload(verb),
         Verb::Rollback(verb) => control::rollback(verb),
         Verb::Drain(verb) => control::drain(verb),
