@@ -51,6 +51,7 @@ mod setup;
 mod simulate;
 mod snapshot;
 mod toml;
+mod top;
 mod wrong;
 
 use std::ffi::OsStr;
@@ -132,6 +133,8 @@ enum Verb {
     Doctor(doctor::Doctor),
     /// Say how a running sapphired is doing
     Status(control::Control),
+    /// Show a running sapphired live: workers, answers, subnet, findings, what happens
+    Top(top::Top),
     /// Have a running sapphired read its sources again
     Reload(control::Control),
     /// Have a running sapphired return to the snapshot before
@@ -199,6 +202,7 @@ fn run(verb: &Verb) -> Outcome {
         Verb::Compare(verb) => compare::run(verb),
         Verb::Doctor(verb) => doctor::run(verb),
         Verb::Status(verb) => control::status(verb),
+        Verb::Top(verb) => top::run(verb),
         Verb::Reload(verb) => control::reload(verb),
         Verb::Rollback(verb) => control::rollback(verb),
         Verb::Drain(verb) => control::drain(verb),

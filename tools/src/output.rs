@@ -21,7 +21,7 @@
 )]
 
 use std::fmt::Arguments;
-use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Stdout, StdoutLock, Write};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -95,6 +95,17 @@ pub(crate) fn is_wanted() -> bool {
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
+
+/// Standard output as a screen, on which pictures are drawn.
+///
+/// For `sapphire top`, which writes to a terminal alone: what comes between its pictures and the terminal would be no use to it, and
+/// it ends when the terminal does.
+pub(crate) fn screen() -> Screen {
+    io::stdout()
+}
+
+/// What [`screen`] gives.
+pub(crate) type Screen = Stdout;
 
 /// From now on an error has no need of an object of its own on standard output.
 ///

@@ -42,7 +42,7 @@ use super::ports::{descriptors, ring};
 use super::reload::reading::{InService, Readings};
 use super::reload::{Loader, Outlets, Sm, Teller};
 use super::services::{LongLoad, Services, Watchdog};
-use super::slow_lane::{OpenSmProxy, Rules, SlowLane, StateStore, Supply};
+use super::slow_lane::{LaneTally, OpenSmProxy, Rules, SlowLane, StateStore, Supply};
 use super::state::{AliasesOfClients, SetByClients, StateInService};
 use super::state_directory::EarlierRun;
 use super::subnet_manager::{Manager, Traps};
@@ -80,6 +80,8 @@ struct Shared {
     readings: Readings,
     /// Of the slow lane, for the watchdog.
     turns: Arc<Counter>,
+    /// What it does, for operators.
+    tally: Arc<LaneTally>,
     /// The OpenSM that shares a port; none without `[opensm]`.
     beside: Option<Arc<Beside>>,
 }
@@ -120,6 +122,7 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
     let replies = core::mem::take(&mut ports.replies);
     let slow_lane = start_slow_lane(config, (punted, replies), reader(&publisher)?, &shared)?;
     let status = Status::new(config, ports.counts.clone());
+    status.has_lane(Arc::clone(&shared.tally));
     let state_directory = earlier.keep(&status).map_err(|source| ServerError::Os {
         what: "start the thread of the state directory",
         source,
@@ -312,6 +315,7 @@ fn start_slow_lane(
         reader,
         newest: Arc::clone(&shared.state),
         muted: shared.doubts.muted(),
+        tally: Arc::clone(&shared.tally),
     };
     let beside = shared.beside.as_ref();
     let opensm_proxy = beside.map(|beside| OpenSmProxy::new(Arc::clone(&beside.link)));

@@ -25,6 +25,7 @@ mod start;
 mod sweep;
 mod sweep_killed;
 mod sweep_restart;
+mod top;
 mod traps;
 mod umad;
 mod workers;

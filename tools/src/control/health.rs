@@ -211,7 +211,7 @@ fn of_port(text: &mut String, port: &Value) {
 /// As the log has it.
 ///
 /// Name, port number and node GUID, so that both a person and a search find it.
-fn place(at: Option<&Value>) -> String {
+pub(crate) fn place(at: Option<&Value>) -> String {
     let word = |name: &str| text_of(at.and_then(|at| at.get(name)));
     match at.and_then(|at| number(at, "port")) {
         Some(port) => format!(

@@ -37,7 +37,7 @@
 pub(crate) mod health;
 mod maintenance;
 mod maintenance_show;
-mod show;
+pub(crate) mod show;
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -97,7 +97,7 @@ impl Control {
 }
 
 /// Where the documentation has it.
-const DEFAULT: &str = "/run/sapphire/control.sock";
+pub(crate) const DEFAULT: &str = "/run/sapphire/control.sock";
 
 /// Bytes of an answer that are read at most.
 /// An answer has a few lines for each port; more than this is no daemon of ours, and memory is not

@@ -218,7 +218,7 @@ fn of_manager(manager: &Value) -> Vec<(&'static str, String)> {
 }
 
 /// What the local service has answered.
-fn of_local(local: &Value) -> String {
+pub(crate) fn of_local(local: &Value) -> String {
     let word = |name: &str| text_of(local.get(name));
     let refused = object(local.get("refused"));
     let refused: Vec<String> = refused
@@ -301,7 +301,7 @@ fn of_port(port: &Value) -> String {
 }
 
 /// Empty for what is missing or no object, in the order of the document.
-pub(super) fn object(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
+pub(crate) fn object(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
     value
         .and_then(Value::as_object)
         .into_iter()
@@ -309,12 +309,12 @@ pub(super) fn object(value: Option<&Value>) -> impl Iterator<Item = (&String, &V
 }
 
 /// None also for what is there and no whole number.
-pub(super) fn number(value: &Value, name: &str) -> Option<u64> {
+pub(crate) fn number(value: &Value, name: &str) -> Option<u64> {
     value.get(name).and_then(Value::as_u64)
 }
 
 /// A question mark for what an older daemon does not say.
-pub(super) fn text_of(value: Option<&Value>) -> String {
+pub(crate) fn text_of(value: Option<&Value>) -> String {
     match value {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Null) | None => "?".to_owned(),
@@ -325,9 +325,12 @@ pub(super) fn text_of(value: Option<&Value>) -> String {
 /// Seconds for people.
 /// The two largest units: of a daemon that is up for days nobody wants seconds.
 pub(super) fn age(value: Option<&Value>) -> String {
-    let Some(seconds) = value.and_then(Value::as_u64) else {
-        return "?".to_owned();
-    };
+    let seconds = value.and_then(Value::as_u64);
+    seconds.map_or_else(|| "?".to_owned(), age_of)
+}
+
+/// The same of a number that is known. Units: seconds.
+pub(crate) fn age_of(seconds: u64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     match (days, hours, minutes) {
         (0, 0, 0) => format!("{seconds} s"),

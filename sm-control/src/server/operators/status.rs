@@ -26,6 +26,7 @@ use super::port_history::{PortHistory, PortSummary};
 use super::sweeps::Sweeps;
 use crate::config::{Config, PortSection, Role};
 use crate::server::health::Observed;
+use crate::server::slow_lane::LaneTally;
 
 /// What operators see of the daemon.
 #[derive(Debug)]
@@ -51,6 +52,7 @@ pub(in crate::server) struct Status {
     local: OnceLock<Local>,
     sweeps: OnceLock<Arc<Sweeps>>,
     observed: OnceLock<Arc<Observed>>,
+    lane: OnceLock<Arc<LaneTally>>,
 }
 
 /// The local service's.
@@ -220,6 +222,7 @@ impl Status {
             local: OnceLock::new(),
             sweeps: OnceLock::new(),
             observed: OnceLock::new(),
+            lane: OnceLock::new(),
         })
     }
 
@@ -329,6 +332,16 @@ impl Status {
     /// How they are; none where another SM has the subnet.
     pub(in crate::server) fn observed(&self) -> Option<&Observed> {
         self.observed.get().map(Arc::as_ref)
+    }
+
+    /// What workers do not answer themselves goes to a slow lane, which counts here.
+    pub(in crate::server) fn has_lane(&self, tally: Arc<LaneTally>) {
+        let _ = self.lane.set(tally);
+    }
+
+    /// What it has done; none before it runs.
+    pub(in crate::server) fn lane(&self) -> Option<&LaneTally> {
+        self.lane.get().map(Arc::as_ref)
     }
 
     /// What may be rolled back.

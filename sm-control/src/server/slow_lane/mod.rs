@@ -30,6 +30,7 @@ pub(in crate::server) mod rmpp;
 mod rules;
 mod shares;
 mod state_store;
+mod tally;
 mod turns;
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -47,7 +48,6 @@ use sa_wire::umad::Slot;
 use tracing::{debug, info, warn};
 
 use self::port::{Asked, Port, Sources};
-use self::rules::GivenUp;
 use self::shares::Shares;
 use self::turns::Backlog;
 use super::ServerError;
@@ -58,6 +58,7 @@ use sa_answer::whole;
 pub(super) use self::opensm_proxy::OpenSmProxy;
 pub(super) use self::rules::Rules;
 pub(super) use self::state_store::StateStore;
+pub(super) use self::tally::LaneTally;
 
 /// Pause between looks at an empty queue. Workers cannot wake this thread: that would be a system
 /// call.
@@ -115,6 +116,8 @@ pub(super) struct Supply {
     pub(super) newest: Arc<StateInService>,
     /// Nobody is answered.
     pub(super) muted: Arc<AtomicBool>,
+    /// What the lane does is counted there.
+    pub(super) tally: Arc<LaneTally>,
 }
 
 /// All that the thread has. It owns what clients set, so nothing of that needs a lock (ADR 6).
@@ -137,7 +140,7 @@ pub(super) struct SlowLane {
     rules: Rules,
     /// Who took how much of its time.
     shares: Shares,
-    given_up: GivenUp,
+    tally: Arc<LaneTally>,
     /// If this SA is the one to keep what clients set.
     state_store: Option<StateStore>,
     /// If the OpenSM beside it is.
@@ -164,7 +167,7 @@ impl SlowLane {
             started: Instant::now(),
             rules,
             shares: Shares::new(rules.each),
-            given_up: GivenUp::default(),
+            tally: supply.tally,
             state_store,
             opensm_proxy,
             failing: false,
@@ -242,11 +245,11 @@ impl SlowLane {
     /// Counts a request that gets no answer, and says "busy" where that is configured.
     fn give_up(&mut self, punted: &Punted, is_late: bool, now: Duration) {
         let count = if is_late {
-            &mut self.given_up.late
+            &self.tally.late
         } else {
-            &mut self.given_up.beyond_share
+            &self.tally.beyond_share
         };
-        *count += 1;
+        count.add(1);
         if self.rules.busy_reply
             && let Some(port) = self.ports.get_mut(punted.port)
         {
@@ -312,6 +315,8 @@ impl SlowLane {
         let Asked {
             port: at, request, ..
         } = asked;
+        self.tally
+            .asked(SaMad::from_bytes(&request.mad).attribute_id());
         // Judged now: it may have been passed on before there was a doubt.
         let is_muted = self.muted.load(Ordering::SeqCst);
         if let Some(state_store) = &mut self.state_store
@@ -396,7 +401,7 @@ impl SlowLane {
         if let Some(state_store) = &self.state_store {
             state_store.sum_up();
         }
-        let GivenUp { late, beyond_share } = self.given_up;
+        let (late, beyond_share) = (self.tally.late.get(), self.tally.beyond_share.get());
         if late + beyond_share > 0 {
             info!(late, beyond_share, "requests that the slow lane gave up");
         }

@@ -31,12 +31,3 @@ impl From<&Config> for Rules {
         }
     }
 }
-
-/// Requests without an answer, so far. Told at the end, and only where there were some.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct GivenUp {
-    /// Waited for longer than `oldest_table_ms`.
-    pub(super) late: u64,
-    /// Of requesters that had their share while others waited.
-    pub(super) beyond_share: u64,
-}

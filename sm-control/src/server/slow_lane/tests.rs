@@ -99,6 +99,7 @@ impl Bed {
             reader: publisher.reader().unwrap(),
             newest: Arc::new(StateInService::from_pointee(state)),
             muted: Arc::default(),
+            tally: Arc::default(),
         };
         let start = Now {
             steady: Duration::ZERO,

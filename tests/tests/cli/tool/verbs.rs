@@ -95,8 +95,9 @@ const ARGUMENTS: [(&str, &str); 54] = [
 ];
 
 /// Verbs that speak to the daemon's control socket, or about the command line itself.
-const OTHERS: [(&str, &str); 12] = [
+const OTHERS: [(&str, &str); 13] = [
     ("status", "--control control"),
+    ("top", "--once --every 100ms --control control"),
     ("reload", "--control control"),
     ("rollback", "--control control"),
     ("fabric health", "--control control"),
@@ -157,7 +158,12 @@ pub(crate) fn all() -> Result<Vec<Verb>> {
 pub(crate) fn for_programs() -> Result<Vec<Verb>> {
     let mut some = Vec::new();
     for verb in all()? {
-        if verb.help()?.contains("--json") {
+        // A line of its own: other verbs may speak of the option.
+        let help = verb.help()?;
+        if help
+            .lines()
+            .any(|line| line.trim_start().starts_with("--json"))
+        {
             some.push(verb);
         }
     }

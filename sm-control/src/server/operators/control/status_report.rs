@@ -13,21 +13,24 @@
 //!   "ports":[{"transport":"umad","place":"mlx5_0 port 1","served":true,"refused":{},..}],..}
 //! ```
 
+mod port;
+mod slow_lane;
 mod subnet_manager;
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use sa_answer::{DropReason, PuntReason, Reject};
 use sa_compiler::pipeline;
 use sa_fastpath::publish::EpochId;
 use sa_local::agent::{Counted, Reason};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use self::port::Port;
+use self::slow_lane::SlowLane;
 use self::subnet_manager::SubnetManager;
 use crate::server::operators::counts::{Counts, Event};
-use crate::server::operators::status::{self, PortRow, Status};
+use crate::server::operators::status::{self, Status};
 
 /// Name and version of what [`StatusReport`] is.
 const SCHEMA: &str = "sapphired.status/1";
@@ -78,6 +81,8 @@ pub(in crate::server) struct StatusReport {
     subnet_manager: Option<SubnetManager>,
     /// None without one.
     local_service: Option<LocalService>,
+    /// None before it runs.
+    slow_lane: Option<SlowLane>,
     /// In the order of the configuration.
     ports: Vec<Port>,
 }
@@ -149,32 +154,6 @@ struct LocalService {
     others: u64,
 }
 
-/// A `[[port]]`.
-#[derive(Debug, Serialize)]
-struct Port {
-    transport: &'static str,
-    /// A node, a device and its port, or a path.
-    place: String,
-    served: bool,
-    /// False while its device or simulator is away; `away` says why.
-    attached: bool,
-    away: Option<String>,
-    /// How often it was attached; more than 1 means that it went and came back.
-    attachments: u64,
-    /// Of the snapshot that its worker holds; 0 for none.
-    epoch: u64,
-    received: u64,
-    answered: u64,
-    refused: Pairs<&'static str, u64>,
-    dropped: Pairs<&'static str, u64>,
-    /// Given to the slow lane, by reason.
-    punted: Pairs<&'static str, u64>,
-    /// Replies that the port did not take.
-    unsent: u64,
-    /// None where the transport hides nothing.
-    mads: Option<Pairs<&'static str, u64>>,
-}
-
 /// An object whose fields are data, in this order: reasons and counters have names that a struct
 /// could not keep up with.
 pub(super) struct Pairs<K, V>(pub(super) Vec<(K, V)>);
@@ -232,6 +211,7 @@ impl StatusReport {
                 .sweeps()
                 .map(|sweeps| SubnetManager::new(sweeps, status.observed())),
             local_service: status.local().map(LocalService::new),
+            slow_lane: status.lane().map(SlowLane::new),
             ports: status.ports.iter().map(Port::new).collect(),
         }
     }
@@ -304,31 +284,6 @@ impl LocalService {
     }
 }
 
-impl Port {
-    fn new(port: &PortRow) -> Self {
-        let now = port.stats.snapshot();
-        let summary = port.summary();
-        Self {
-            transport: port.transport,
-            place: port.place.clone(),
-            served: port.is_served(),
-            attached: summary.away.is_none(),
-            away: summary.away,
-            attachments: summary.attachments,
-            epoch: EpochId::raw(now.epoch),
-            received: now.received,
-            answered: now.answered,
-            refused: reasons(Reject::ALL.map(|(_, name)| name), now.refused),
-            dropped: reasons(DropReason::ALL.map(|(_, name)| name), now.dropped),
-            punted: reasons(PuntReason::ALL.map(|(_, name)| name), now.punted),
-            unsent: now.unsent,
-            mads: summary
-                .counters
-                .map(|counters| Pairs(counters.each().into_iter().collect())),
-        }
-    }
-}
-
 fn load(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
@@ -388,6 +343,7 @@ mod tests {
                 "shadow",
                 "subnet_manager",
                 "local_service",
+                "slow_lane",
                 "ports",
             ]
         );
@@ -396,5 +352,7 @@ mod tests {
         assert_eq!(report["shadow"]["asked"], 0);
         assert_eq!(report["ports"][0]["refused"], serde_json::json!({}));
         assert_eq!(report["ports"][0]["transport"], "ibsim");
+        assert_eq!(report["slow_lane"], serde_json::Value::Null);
+        assert_eq!(report["ports"][0]["batch_ns"], serde_json::Value::Null);
     }
 }

@@ -1,0 +1,178 @@
+//! A terminal that a program runs on: a pseudo-terminal, and what a person would see on it.
+//!
+//! ```text
+//!  test ──keys──> master ══ pseudo-terminal ══ slave <──> sapphire top
+//!                   └──bytes──> vt100 ──> the picture, the cursor, which screen
+//! ```
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use anyhow::{Context, Result, ensure};
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
+use sa_rig::wait_for;
+use sa_tests::daemon::PATIENCE;
+
+/// A program on its terminal; killed when dropped.
+pub(crate) struct Terminal {
+    child: Child,
+    keys: File,
+    /// Held open, so that the terminal outlives the program.
+    slave: OwnedFd,
+    before: Termios,
+    picture: Arc<Mutex<vt100::Parser>>,
+}
+
+impl Terminal {
+    /// Starts a command on a terminal of so many rows and columns.
+    pub(crate) fn start(mut command: Command, (rows, columns): (u16, u16)) -> Result<Self> {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let master = openpt(flags)?;
+        grantpt(&master)?;
+        unlockpt(&master)?;
+        let slave = ioctl_tiocgptpeer(&master, flags)?;
+        let size = Winsize {
+            ws_row: rows,
+            ws_col: columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&master, size)?;
+        let before = tcgetattr(&slave)?;
+        command
+            .stdin(slave.try_clone()?)
+            .stdout(slave.try_clone()?)
+            .stderr(slave.try_clone()?);
+        let child = command.spawn()?;
+        let picture = Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 0)));
+        let mut bytes = File::from(master.try_clone()?);
+        let drawn = Arc::clone(&picture);
+        // Ends when the last holder of the slave's side is gone.
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = bytes.read(&mut buffer) {
+                let mut picture = drawn.lock().unwrap_or_else(PoisonError::into_inner);
+                picture.process(&buffer[..count]);
+            }
+        });
+        Ok(Self {
+            child,
+            keys: File::from(master),
+            slave,
+            before,
+            picture,
+        })
+    }
+
+    /// Something of the picture.
+    fn seen<T>(&self, what: impl FnOnce(&vt100::Screen) -> T) -> T {
+        what(
+            self.picture
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .screen(),
+        )
+    }
+
+    /// What stands on the screen.
+    pub(crate) fn text(&self) -> String {
+        self.seen(vt100::Screen::contents)
+    }
+
+    /// Whether anything on the screen has a colour.
+    pub(crate) fn has_colour(&self) -> bool {
+        self.seen(|screen| {
+            let (rows, columns) = screen.size();
+            let mut cells = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+            cells.any(|(row, column)| {
+                let cell = screen.cell(row, column);
+                cell.is_some_and(|cell| {
+                    cell.fgcolor() != vt100::Color::Default
+                        || cell.bgcolor() != vt100::Color::Default
+                })
+            })
+        })
+    }
+
+    /// Presses keys.
+    pub(crate) fn press(&mut self, keys: &str) -> Result<()> {
+        Ok(self.keys.write_all(keys.as_bytes())?)
+    }
+
+    /// Waits until the picture is like that, and gives it. Errors: it never is; the message has the last one.
+    pub(crate) fn wait(&mut self, what: &str, is_it: impl Fn(&str) -> bool) -> Result<String> {
+        let waited = wait_for(what, PATIENCE, || Ok(is_it(&self.text())));
+        waited.with_context(|| format!("on the screen:\n{}", self.text()))?;
+        Ok(self.text())
+    }
+
+    /// Sends a signal, as `kill -NAME`.
+    pub(crate) fn signal(&self, name: &str) -> Result<()> {
+        let script = format!("kill -{name} {}", self.child.id());
+        ensure!(Command::new("sh").args(["-c", &script]).status()?.success());
+        Ok(())
+    }
+
+    /// Errors: the program has not taken the terminal: its keys are shown, or it draws where the shell wrote.
+    pub(crate) fn ensure_taken(&self) -> Result<()> {
+        ensure!(
+            modes(&tcgetattr(&self.slave)?) != modes(&self.before),
+            "keys are not raw"
+        );
+        ensure!(self.seen(|screen| screen.alternate_screen() && screen.hide_cursor()));
+        Ok(())
+    }
+
+    /// Waits for the end. Errors: the terminal is not as it was before the program.
+    pub(crate) fn wait_ended(mut self) -> Result<Ended> {
+        let mut status = None;
+        let waited = wait_for("the end of sapphire top", PATIENCE, || {
+            status = self.child.try_wait()?;
+            Ok(status.is_some())
+        });
+        waited.with_context(|| format!("on the screen:\n{}", self.text()))?;
+        ensure!(
+            modes(&tcgetattr(&self.slave)?) == modes(&self.before),
+            "keys are left raw"
+        );
+        // What it wrote last may be on its way through the terminal still.
+        wait_for("the shell's screen and its cursor", PATIENCE, || {
+            Ok(self.seen(|screen| !screen.alternate_screen() && !screen.hide_cursor()))
+        })?;
+        Ok(Ended(status.context("a status")?))
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// How it ended, on a terminal that is as before.
+pub(crate) struct Ended(ExitStatus);
+
+impl Ended {
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.0.code()
+    }
+
+    pub(crate) fn signal(&self) -> Option<i32> {
+        self.0.signal()
+    }
+}
+
+/// What a program changes to have keys at once and unseen.
+fn modes(of: &Termios) -> String {
+    format!(
+        "{:?} {:?} {:?} {:?}",
+        of.input_modes, of.output_modes, of.control_modes, of.local_modes
+    )
+}
