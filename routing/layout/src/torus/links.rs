@@ -80,6 +80,14 @@ impl LinkId {
     }
 }
 
+impl Link {
+    /// A link of a torus, as it is now.
+    pub fn of(topology: &Topology, torus: &Torus, id: LinkId) -> Self {
+        let state = state(topology, torus, id);
+        Self { id, state }
+    }
+}
+
 impl Step {
     /// The link that it uses.
     /// Both directions of a cable give the same link.
@@ -107,11 +115,8 @@ impl Step {
 ///
 /// Cost: once over all ports.
 pub fn links(topology: &Topology, torus: &Torus) -> Vec<Link> {
-    let all = LinkId::all(torus.shape()).map(|id| Link {
-        id,
-        state: state(topology, torus, id),
-    });
-    all.collect()
+    let all = LinkId::all(torus.shape());
+    all.map(|id| Link::of(topology, torus, id)).collect()
 }
 
 /// A port that is known as one of the link and leads to no switch has lost its cable.
