@@ -122,6 +122,7 @@ fn pair(prepared: &prepare::Prepared) -> Pair {
         source: host(far),
         destination: host(0x10_0001),
         numbers,
+        sl: None,
         silent: None,
         names: policy::UlpNames::default(),
     }

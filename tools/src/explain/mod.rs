@@ -145,6 +145,7 @@ fn pair(question: &Question, parts: &FabricState, names: UlpNames) -> Outcome<Pa
         source: find(parts, question.src.as_ref().or(question.from.as_ref()))?,
         destination: find(parts, question.dst.as_ref().or(question.to.as_ref()))?,
         numbers: asked.numbers(),
+        sl: None,
         silent: named.silent,
         names,
     })

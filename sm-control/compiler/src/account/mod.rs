@@ -33,10 +33,10 @@ use routing::{EndPort, EndPortIx, SwitchName};
 use sa_answer::whole;
 use sa_snapshot::Snapshot;
 use sa_wire::mad::method;
-use sa_wire::path_record::{PathCompMask, PathRecord};
+use sa_wire::path_record::{PathCompMask, PathRecord, QosClassSl};
 use sa_wire::request::TooShort;
 use sa_wire::umad::Slot;
-use sa_wire::{Gid, Lid, Mtu, Rate, ServiceId, request};
+use sa_wire::{Gid, Lid, Mtu, Rate, ServiceId, Sl, request};
 use thiserror::Error;
 
 pub use self::document::{
@@ -54,8 +54,10 @@ pub struct Pair {
     pub source: usize,
     /// Whose path it is.
     pub destination: usize,
-    /// What the request names besides.
+    /// What the request names besides, that rules can ask for.
     pub numbers: Numbers,
+    /// The SL that it names; none: any will do.
+    pub sl: Option<Sl>,
     /// A service that names nothing in its requests, if it sends any.
     pub silent: Option<String>,
     /// What services are called.
@@ -188,7 +190,12 @@ impl Pair {
             ..PathRecord::default()
         };
         let named = self.numbers.write(&mut record);
-        let mask = PathCompMask::SLID | PathCompMask::DGID | named;
+        let mut mask = PathCompMask::SLID | PathCompMask::DGID | named;
+        if let Some(sl) = self.sl {
+            let class = record.qos_class_sl.qos_class();
+            record.qos_class_sl = QosClassSl::new(class, sl);
+            mask = mask | PathCompMask::SL;
+        }
         request::path_request(slid, method::GET, mask, &record)
     }
 }

@@ -6,6 +6,7 @@ mod control;
 mod doctor;
 mod hostile;
 mod http;
+mod page;
 mod shadow;
 mod state;
 mod tries;
