@@ -45,7 +45,7 @@ fn facts((parts, whole): (&FabricState, &Topology), switch: SwitchIx) -> Markup 
         .and_then(|ix| whole.end_ports.get(ix));
     let ports = of.ports.len().saturating_sub(1);
     html! {
-        dl class="facts" {
+        dl class="facts answer" {
             div { dt { "Node GUID" } dd { code { (of.guid) } } }
             div { dt { "LID" } dd { @match lid { Some(end) => (end.lid), None => "–" } } }
             @if let Some(place) = place { div { dt { "Place" } dd { (place) } } }

@@ -205,7 +205,10 @@ fn events_are_as_they_were() {
 #[test]
 fn a_small_torus_with_damage_is_as_it_was() {
     let parts = torus([3, 3, 1], &["S1_1_0", "S0_0_0:1"]);
-    let mut marks = Marks::default();
+    let mut marks = Marks::of(&parts, &whole(&parts));
+    // Both ends of the missing cable; those of the switch that is not there have an empty place beside them.
+    let page = page_of(&parts, &marks, None);
+    assert_eq!(page.matches("class=\"badge missing\"").count(), 2);
     let switches = &whole(&parts).switches;
     marks.add(switches[0].guid, Some(2), note(Mark::Fault));
     marks.add(switches[2].guid, None, note(Mark::Drained));

@@ -13,9 +13,10 @@
 
 use std::collections::BTreeMap;
 
-use routing::{Peer, SwitchIx, Topology};
+use routing::{Peer, SwitchIx, Topology, Torus};
 use sa_compiler::state::FabricState;
 use sa_fabric::PortRef;
+use sa_layout::torus::{LinkState, links};
 use sa_wire::Guid;
 
 /// How a link or a switch is, the worst first.
@@ -85,16 +86,50 @@ impl Marks {
         notes.sort_by_key(|note| note.mark);
     }
 
-    /// Adds cables between switches whose link is not there. Cost: a look at each port of the switches.
-    pub fn add_links_down(&mut self, parts: &FabricState, whole: &Topology) {
+    /// What the fabric itself tells: links that a torus lacks, cables whose link is not Active.
+    ///
+    /// Cost: a look at each port of the switches.
+    pub fn of(parts: &FabricState, whole: &Topology) -> Self {
+        let mut marks = Self::default();
+        if let Some(torus) = parts.routes.torus() {
+            marks.add_missing(whole, torus);
+        }
+        marks.add_down(parts, whole);
+        marks
+    }
+
+    /// By switch: which port the cable should be in nobody knows.
+    fn add_missing(&mut self, whole: &Topology, torus: &Torus) {
+        let links = links(whole, torus);
+        let missing = links.iter().filter(|link| link.state == LinkState::Missing);
+        for link in missing {
+            let ends = [link.id.low, link.id.high(torus.shape())].map(|at| torus.at(at));
+            let [Some(low), Some(high)] = ends else {
+                continue;
+            };
+            for (near, far) in [(low, high), (high, low)] {
+                let far = &whole.switch(far.switch).description;
+                let note = Note {
+                    mark: Mark::Missing,
+                    words: format!("no link to {far}, its neighbour in the torus"),
+                    cause: Some(
+                        "a cable that was pulled or has failed, or a port that is switched off",
+                    ),
+                    remedy: Some("look at both ends; then another cable"),
+                };
+                self.add(whole.switch(near.switch).guid, None, note);
+            }
+        }
+    }
+
+    /// By both ends of the cable.
+    fn add_down(&mut self, parts: &FabricState, whole: &Topology) {
         for [(one, port), (far, far_port)] in down(parts, whole) {
             for (near, port, other) in [(one, port, far), (far, far_port, one)] {
+                let other = &whole.switch(other).description;
                 let note = Note {
                     mark: Mark::Down,
-                    words: format!(
-                        "the link to {} is not Active",
-                        whole.switch(other).description
-                    ),
+                    words: format!("the link to {other} is not Active"),
                     cause: Some(
                         "the cable, a port that is switched off, or a link that the Subnet Manager has not brought up",
                     ),

@@ -12,8 +12,7 @@ use super::super::sweeps::Part;
 
 /// Everything that is known now.
 pub(super) fn all(status: &Status, parts: &FabricState, whole: &Topology) -> Marks {
-    let mut marks = Marks::default();
-    marks.add_links_down(parts, whole);
+    let mut marks = Marks::of(parts, whole);
     if let Some(observed) = status.observed() {
         for finding in observed.report().findings {
             add_finding(&mut marks, &finding);
