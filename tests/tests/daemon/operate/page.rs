@@ -4,9 +4,13 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use anyhow::{Context, Result, ensure};
-use sa_rig::wait_for;
+use sa_rig::{Fabric, wait_for};
+use sa_tests::cli::sapphire_on;
+use sa_tests::served::Served;
+use sa_tests::{http, skip};
 
 use super::bed::{Bed, PATIENCE, get, policy};
+use crate::sweep::{TREE, config};
 
 /// Pages of a daemon on the torus of the bed.
 const PAGES: [&str; 8] = [
@@ -267,5 +271,50 @@ fn streams_are_bounded() -> Result<()> {
     })?;
     // The page is there all the same.
     ensure!(body(address, "/")?.contains("Overview"));
+    Ok(())
+}
+
+/// Of a Subnet Manager: its sweeps, what is drained and what is down, in words, in the picture and as events.
+#[test]
+fn a_subnet_manager_shows_its_sweeps_and_what_is_drained() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return skip(&why);
+    }
+    let page = "[http]\nlisten = \"127.0.0.1:0\"\nui = true\n";
+    let (fabric, mut console) = Fabric::with_console(TREE)?;
+    let mut bed = Served::on(fabric, &config().with(page))?;
+    let address = http::address(&bed.daemon.logged())?;
+    let overview = body(address, "/")?;
+    ensure!(
+        overview.contains("Subnet Manager</h2>") && overview.contains("Last sweep"),
+        "{overview}"
+    );
+    let seen = |path: &str, words: &[&str]| {
+        wait_for(&words.join(", "), PATIENCE, || {
+            let text = body(address, path).map_err(std::io::Error::other)?;
+            Ok(words.iter().all(|words| text.contains(words)))
+        })
+    };
+    seen(
+        "/events",
+        &["a sweep found 8 nodes and wrote", "epoch 1 is in force"],
+    )?;
+    // S0 is drained: routes have left it, and it is in the picture still.
+    let drained = sapphire_on(&bed.fabric, &["drain", "S0", "--control", "control"])?;
+    ensure!(drained.status.success(), "{drained:?}");
+    bed.daemon.next_epoch("reloaded")?;
+    seen(
+        "/fabric",
+        &["badge drained\">drained</span> <a href=\"/switch?name=0x0000000000200010\">S0<"],
+    )?;
+    ensure!(body(address, "/fabric")?.matches("<circle").count() == 4);
+    seen(
+        "/switch?name=S0",
+        &["drained: routes have left it", "sapphire undrain"],
+    )?;
+    // A host that goes is an epoch and a sweep that wrote.
+    console.say("Unlink \"H3\"[1]")?;
+    bed.daemon.next_epoch("reloaded")?;
+    seen("/events", &["a sweep found 7 nodes"])?;
     Ok(())
 }
