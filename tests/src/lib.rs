@@ -25,6 +25,7 @@ pub mod seen;
 pub mod served;
 pub mod site;
 pub mod turn;
+pub mod webdriver;
 
 pub use sa_rig::rng;
 

@@ -29,6 +29,7 @@ use std::path::PathBuf;
 use sa_bench::count::CountError;
 use sa_bench::memory::MemoryError;
 use sa_bench::threads::LineError;
+use sa_compiler::account::AccountError;
 use sa_compiler::export::ExportError;
 use sa_compiler::pipeline::{PipelineError, ReadProblem};
 use sa_fabric::generate::GenerateError;
@@ -213,6 +214,7 @@ impl Cause for sa_snapshot::LoadError {}
 impl Cause for LookupError {}
 impl Cause for DecodeError {}
 impl Cause for TooShort {}
+impl Cause for AccountError {}
 impl Cause for GenerateError {}
 impl Cause for CountError {}
 impl Cause for LineError {}

@@ -16,7 +16,6 @@ use clap::Args;
 use policy::UlpNames;
 use policy::services::{Meaning, Service, Ulp};
 use sa_fabric::intake::{self, Kind};
-use sa_wire::ServiceId;
 use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
@@ -52,34 +51,6 @@ pub(crate) fn service(names: &UlpNames, word: &str) -> Outcome<Service> {
             advice.unwrap_or_default()
         ))
     })
-}
-
-/// The service id of a request, and what it stands for.
-///
-/// Told with an answer too: an SA answers with a path whether or not it knows the id.
-#[derive(Debug, Serialize)]
-pub(crate) struct Asked {
-    /// Shape: `0x` and 16 digits.
-    pub(crate) service_id: String,
-    /// None for an id that no service has.
-    /// As the table has it.
-    name: Option<String>,
-    /// The name, or what is known of the id.
-    pub(crate) what: String,
-}
-
-impl Asked {
-    /// None for a request that names no service id.
-    ///
-    /// An id without a name is described by its port space.
-    pub(crate) fn about(names: &UlpNames, id: Option<ServiceId>) -> Option<Self> {
-        let id = id?;
-        Some(Self {
-            service_id: format!("0x{:016x}", id.0),
-            name: names.name(id),
-            what: names.describe(id),
-        })
-    }
 }
 
 /// Names of services.

@@ -9,7 +9,7 @@
 //!
 //! Beside it lies all that follows from the same values: tables of a policy's `qos-setup`
 //! ([`qos_setup`]), what is wrong with a policy on this fabric ([`lint`]), why a pair of ports gets
-//! the path it gets ([`why`]), and the dumps that OpenSM would write ([`export`]).
+//! the path it gets ([`account`], and [`why`] where it gets none), and the dumps that OpenSM would write ([`export`]).
 //!
 //! What it does not do: publish, serve, or ask an SA. A fabric that a running SA told comes in as a
 //! value ([`sa_fabric::sa_records::SaFabric`]).
@@ -33,6 +33,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod account;
 pub mod drained;
 pub mod export;
 pub mod heard_sls;

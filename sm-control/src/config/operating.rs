@@ -8,6 +8,7 @@
 //!
 //! [http]
 //! listen = "127.0.0.1:9090"      # another machine's address needs allow_remote = true
+//! ui = true                      # false: no page for people
 //!
 //! [log]
 //! format = "text"                # or "json"
@@ -47,6 +48,8 @@ pub struct ControlSection {
 pub struct HttpSection {
     /// Where `/metrics`, `/health` and `/ready` are.
     pub listen: SocketAddr,
+    /// Whether the page for people is there too.
+    pub ui: bool,
 }
 
 /// The keys as they are written; what they come to has one.
@@ -56,6 +59,8 @@ struct HttpAsWritten {
     listen: SocketAddr,
     #[serde(default)]
     allow_remote: bool,
+    #[serde(default)]
+    ui: bool,
 }
 
 /// An address that other machines reach, without a word that they may. An error and no warning:
@@ -73,11 +78,12 @@ impl TryFrom<HttpAsWritten> for HttpSection {
         let HttpAsWritten {
             listen,
             allow_remote,
+            ui,
         } = written;
         if !allow_remote && !listen.ip().is_loopback() {
             return Err(Remote { listen });
         }
-        Ok(Self { listen })
+        Ok(Self { listen, ui })
     }
 }
 
@@ -189,7 +195,10 @@ mod tests {
             (control.mode, control.group.as_deref()),
             (Mode(0o660), Some("ops"))
         );
-        assert_eq!(config.http.unwrap().listen.port(), 9415);
+        let http = config.http.unwrap();
+        assert_eq!((http.listen.port(), http.ui), (9415, false));
+        let text = text.replace("9415\"", "9415\"\nui = true");
+        assert!(Config::parse(&text).unwrap().http.unwrap().ui);
         assert_eq!(config.log.format, LogFormat::Json);
     }
 

@@ -35,6 +35,7 @@ use super::agreement::{self, Doubts};
 use super::health::{self, Observed};
 use super::opensm::{self, Beside, Gate};
 use super::operators::admin;
+use super::operators::page::Page;
 use super::operators::port_history::PortHistory;
 use super::operators::status::Status;
 use super::ports::attach::{Attached, WorkerSetup, attach};
@@ -136,7 +137,8 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         identity = Some(manager.identity());
     }
     let health = health::start(config, reader(&publisher)?, &observed, &shared.stop)?;
-    let (admin, commands) = admin::start(config, &status)?;
+    let page = page(config, &publisher, (&status, &shared.state))?;
+    let (admin, commands) = admin::start(config, &status, page)?;
     let shadow = shadow::start(config, reader(&publisher)?, &shared.state, &status)?;
     let origin = InService {
         readings: shared.readings.clone(),
@@ -191,6 +193,20 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
 /// whose epoch the publisher waits for. Errors: [`ServerError::TooManyPorts`].
 fn reader(publisher: &Publisher) -> Result<Reader, ServerError> {
     publisher.reader().ok_or(ServerError::TooManyPorts)
+}
+
+/// The page for people; none without `[http] ui`. Errors: [`ServerError::TooManyPorts`].
+fn page(
+    config: &Config,
+    publisher: &Publisher,
+    (status, state): (&Arc<Status>, &Arc<StateInService>),
+) -> Result<Option<Arc<Page>>, ServerError> {
+    let Some(section) = config.http.filter(|section| section.ui) else {
+        return Ok(None);
+    };
+    let (status, state) = (Arc::clone(status), Arc::clone(state));
+    let page = Page::new(config, &section, reader(publisher)?, status, state);
+    Ok(Some(Arc::new(page)))
 }
 
 /// Attaches every port, and gives where requests come out that workers do not answer. A shadow asks at

@@ -31,9 +31,10 @@ use std::time::Duration;
 
 use clap::Args;
 use policy::model::criterion::{Field, Numbers};
+use sa_compiler::account::{Pair, account};
 use serde::Serialize;
 
-use crate::explain::{self, Pair};
+use crate::explain;
 use crate::failure::{Failure, Outcome};
 use crate::json::{self, Document};
 use crate::simulate::compare::Difference;
@@ -66,7 +67,9 @@ pub(crate) fn run(verb: &Demo) -> Outcome {
     let prepared = prepare::prepare(verb.radix)?;
     let results = load::run(&prepared, verb.seconds)?;
     outln!("\none pair explained");
-    explain::print(&explain::account(&prepared.before, &pair(&prepared), None)?);
+    let before = &prepared.before;
+    let explained = account(&before.snapshot, &before.parts, &pair(&prepared), None);
+    explain::print(&explained.map_err(Failure::failed)?);
     show::totals(&results);
     if verb.json {
         print_json(&prepared, &results)?;
@@ -119,6 +122,7 @@ fn pair(prepared: &prepare::Prepared) -> Pair {
         source: host(far),
         destination: host(0x10_0001),
         numbers,
+        sl: None,
         silent: None,
         names: policy::UlpNames::default(),
     }

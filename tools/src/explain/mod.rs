@@ -15,31 +15,24 @@
 //! answer      LID 9, SL 8, P_Key 0xffff, MTU 2048, ..
 //! ```
 //!
-//! `account` finds out, `document` is what was found, `text` says it to people. The demo and
+//! The compiler's [`account`](sa_compiler::account) finds out, `text` says it to people. The demo and
 //! `sapphire policy explain` use the same rooms. It asks no running SA: `sapphire query path` does
 //! that.
 
-mod account;
-mod document;
 mod service;
 mod text;
 
 use clap::Args;
-use policy::model::criterion::Numbers;
 use policy::{Query, UlpNames};
+use sa_compiler::account::{Account, Pair, account};
 use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_compiler::state::FabricState;
-use sa_wire::mad::method;
-use sa_wire::path_record::{PathCompMask, PathRecord};
-use sa_wire::umad::Slot;
-use sa_wire::{Gid, request};
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, warn};
-use crate::json;
+use crate::json::{self, Document};
 use crate::wrong::Wrong;
 
-pub(crate) use account::account;
 use service::Named;
 pub(crate) use text::print;
 
@@ -115,28 +108,15 @@ pub(crate) fn explain(inputs: &Inputs, question: &Question) -> Outcome {
     warn(&compiled.warnings);
     // Services may be named by words, which files of names can add to.
     let names = pipeline::ulp_names(inputs).map_err(Failure::failed)?;
-    let pair = Pair::new(question, &compiled.parts, names)?;
-    let explanation = account(&compiled, &pair, inputs.policy.as_deref())?;
+    let pair = pair(question, &compiled.parts, names)?;
+    let file = inputs.policy.as_deref();
+    let explanation = account(&compiled.snapshot, &compiled.parts, &pair, file);
+    let explanation = explanation.map_err(Failure::failed)?;
     if question.json {
         return json::print(&explanation);
     }
     print(&explanation);
     Ok(())
-}
-
-/// What is asked.
-/// Indices of end ports, not LIDs: with an LMC one port has several, and which of them the policy
-/// gives is part of the answer.
-pub(crate) struct Pair {
-    /// Place among the end ports of the fabric, like `destination`.
-    pub(crate) source: usize,
-    pub(crate) destination: usize,
-    /// What the request names besides.
-    pub(crate) numbers: Numbers,
-    /// A service that names nothing in its requests, if it sends any.
-    pub(crate) silent: Option<String>,
-    /// What services are called.
-    pub(crate) names: UlpNames,
 }
 
 /// Errors: no port is called so, or several are.
@@ -146,39 +126,31 @@ fn find(parts: &FabricState, port: Option<&String>) -> Outcome<usize> {
     parts.subnet.find(port).map_err(Failure::failed)
 }
 
-impl Pair {
-    /// What is written out wins over what a service's name stands for.
-    fn new(question: &Question, parts: &FabricState, names: UlpNames) -> Outcome<Self> {
-        let named = match &question.service {
-            Some(word) => service::named(&names, word)?,
-            None => Named::default(),
-        };
-        let asked = Query {
-            service_id: question.service_id.or(named.service_id),
-            qos_class: question.qos_class,
-            pkey: question.pkey.or(named.pkey),
-            tclass: question.tclass,
-            ..Query::default()
-        };
-        Ok(Self {
-            source: find(parts, question.src.as_ref().or(question.from.as_ref()))?,
-            destination: find(parts, question.dst.as_ref().or(question.to.as_ref()))?,
-            numbers: asked.numbers(),
-            silent: named.silent,
-            names,
-        })
-    }
+/// What is asked about. What is written out wins over what a service's name stands for.
+///
+/// Errors: those of names.
+fn pair(question: &Question, parts: &FabricState, names: UlpNames) -> Outcome<Pair> {
+    let named = match &question.service {
+        Some(word) => service::named(&names, word)?,
+        None => Named::default(),
+    };
+    let asked = Query {
+        service_id: question.service_id.or(named.service_id),
+        qos_class: question.qos_class,
+        pkey: question.pkey.or(named.pkey),
+        tclass: question.tclass,
+        ..Query::default()
+    };
+    Ok(Pair {
+        source: find(parts, question.src.as_ref().or(question.from.as_ref()))?,
+        destination: find(parts, question.dst.as_ref().or(question.to.as_ref()))?,
+        numbers: asked.numbers(),
+        sl: None,
+        silent: named.silent,
+        names,
+    })
+}
 
-    /// The request as it would come over the wire, asked by the source. The destination's LID is
-    /// left open, because the policy may have a say in it.
-    fn request(&self, slid: u16, dgid: Gid) -> Slot {
-        let mut record = PathRecord {
-            slid: slid.into(),
-            dgid: dgid.0,
-            ..PathRecord::default()
-        };
-        let named = self.numbers.write(&mut record);
-        let mask = PathCompMask::SLID | PathCompMask::DGID | named;
-        request::path_request(slid, method::GET, mask, &record)
-    }
+impl Document for Account {
+    const SCHEMA: &'static str = "sapphire.explain/1";
 }

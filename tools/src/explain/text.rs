@@ -22,7 +22,7 @@
 
 use std::fmt::Display;
 
-use super::document::{Account, Engine, Hops, Job, Obstacle, Record, Rules};
+use sa_compiler::account::{Account, Engine, Hops, Job, Obstacle, Record, Rules};
 
 /// For people.
 /// Ends, service, rules, way, engine, answer: what one reads last is what one asked for.

@@ -5,6 +5,7 @@
 //! 11 GIDs in all.
 
 use clap::Args;
+use sa_compiler::account::Asked;
 use sa_wire::mad::Status;
 use sa_wire::multipath_record::{MultiPathCompMask, MultiPathRecord};
 use sa_wire::path_record::PathCompMask;
@@ -16,7 +17,6 @@ use super::components::Components;
 use super::path::{gid, print};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
-use crate::services::Asked;
 
 #[derive(Debug, Args)]
 pub(crate) struct Mpr {

@@ -8,6 +8,7 @@
 //! either way, and whoever mistyped a service id would not see it.
 
 use clap::Args;
+use sa_compiler::account::Asked;
 use sa_compiler::path_json::RecordInWords;
 use sa_wire::mad::{Status, method};
 use sa_wire::path_record::{PathCompMask, PathRecord};
@@ -21,7 +22,6 @@ use super::{number, told};
 use crate::failure::Outcome;
 use crate::inputs::or_fail;
 use crate::json::Document;
-use crate::services::Asked;
 use crate::wrong::Wrong;
 
 #[derive(Debug, Args)]

@@ -16,14 +16,16 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use sa_page::events::Level;
 use sa_sm::model::Subnet;
 use sm_health::{Clear, Health, Options, Report, Seen};
 
 use crate::config::{ClearRule, HealthSection};
+use crate::server::operators::happening::Happening;
 
 /// Shared by the loader, the thread `sa-health` and operators.
 #[derive(Debug)]
@@ -39,9 +41,16 @@ pub(in crate::server) struct Observed {
     problem: ArcSwapOption<String>,
     /// Faults that stand, in the words in which they were told.
     standing: ArcSwap<BTreeSet<String>>,
+    /// Where events are told; nowhere before the daemon has said where.
+    happening: OnceLock<Arc<Happening>>,
 }
 
 impl Observed {
+    /// Events are told there from now on.
+    pub(in crate::server) fn told_to(&self, happening: Arc<Happening>) {
+        let _ = self.happening.set(happening);
+    }
+
     /// Nobody has looked yet.
     pub(in crate::server) fn new(section: HealthSection) -> Self {
         let period = Some(section.period_s).filter(|seconds| *seconds > 0);
@@ -64,6 +73,7 @@ impl Observed {
             period,
             problem: ArcSwapOption::empty(),
             standing: ArcSwap::default(),
+            happening: OnceLock::new(),
         }
     }
 
@@ -127,6 +137,15 @@ impl Observed {
 
     /// Faults that stand now, in words.
     pub(super) fn stand(&self, words: BTreeSet<String>) {
+        let before = self.standing.load_full();
+        if let Some(happening) = self.happening.get() {
+            for new in words.difference(&before) {
+                happening.tell(Level::Warning, new.clone());
+            }
+            for gone in before.difference(&words) {
+                happening.tell(Level::Info, format!("no more: {gone}"));
+            }
+        }
         self.standing.store(Arc::new(words));
     }
 }

@@ -28,6 +28,7 @@ use super::AdminError;
 use super::control::{self, Command, Context};
 use super::counts::{Counts, Event};
 use super::http;
+use super::page::{self, Page};
 use super::status::Status;
 use crate::config::Config;
 use crate::server::ServerError;
@@ -59,6 +60,7 @@ pub(in crate::server) struct Admin {
 pub(in crate::server) fn start(
     config: &Config,
     status: &Arc<Status>,
+    page: Option<Arc<Page>>,
 ) -> Result<(Admin, Receiver<Command>), ServerError> {
     let (commands, orders) = crossbeam_channel::bounded(WAITING);
     // Without the thread a channel that is never ready stands in, so that the loader need not know.
@@ -78,9 +80,12 @@ pub(in crate::server) fn start(
         source,
     };
     // One thread: answers are built from memory, and nobody here may take a core from a worker.
+    // Pages that take longer are made on a thread or two beside it, which are there only while one is asked for.
     let runtime = Builder::new_current_thread()
         .enable_io()
         .enable_time()
+        .max_blocking_threads(page::MAKERS)
+        .thread_name("sa-page")
         .build()
         .map_err(os)?;
     let context = {
@@ -97,7 +102,7 @@ pub(in crate::server) fn start(
         run(
             &runtime,
             listener.map(|it| (it, context)),
-            http,
+            http.map(|it| (it, page)),
             status,
             stopped,
         )
@@ -118,7 +123,7 @@ pub(in crate::server) fn start(
 fn run(
     runtime: &Runtime,
     control: Option<(UnixListener, Context)>,
-    http: Option<TcpListener>,
+    http: Option<(TcpListener, Option<Arc<Page>>)>,
     status: Arc<Status>,
     stopped: oneshot::Receiver<()>,
 ) {
@@ -126,8 +131,11 @@ fn run(
         if let Some((listener, context)) = control {
             drop(control::serve(listener, context).map(tokio::spawn));
         }
-        if let Some(listener) = http {
-            drop(http::serve(listener, status).map(tokio::spawn));
+        if let Some((listener, page)) = http {
+            if let Some(page) = &page {
+                tokio::spawn(page::readings(Arc::clone(page)));
+            }
+            drop(http::serve(listener, status, page).map(tokio::spawn));
         }
         // Told to, or the other end is gone.
         // Whatever still runs is dropped with the runtime.

@@ -1,4 +1,4 @@
-//! `/metrics`, `/health`, `/ready`.
+//! `/metrics`, `/health`, `/ready`, and where `[http] ui` says so the page for people.
 //!
 //! One short request per connection, all of which has to be over in a few seconds: those who ask
 //! here are monitors, and whoever else comes must not cost more than a place in a short row.
@@ -8,6 +8,7 @@
 //! | `/metrics` | everything that is counted, in the format that is asked for | Prometheus |
 //! | `/health` | 503 where a part of the process is dead: start it again | liveness |
 //! | `/ready` | 503 where it should be asked nothing now: wait | readiness |
+//! | others | what [`page`](super::page) has | people |
 
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener as StdListener};
@@ -29,6 +30,7 @@ use tracing::{info, warn};
 use super::AdminError;
 use super::admin::{Connections, rest};
 use super::metrics::{Format, Metrics};
+use super::page::{self, Page};
 use super::status::Status;
 use crate::config::HttpSection;
 
@@ -72,10 +74,14 @@ fn warn_of_remotes(address: SocketAddr) {
 pub(in crate::server) fn serve(
     listener: StdListener,
     status: Arc<Status>,
+    page: Option<Arc<Page>>,
 ) -> std::io::Result<impl Future<Output = ()>> {
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
-    let pages = pages(Arc::clone(&status));
+    let mut pages = pages(Arc::clone(&status));
+    if let Some(page) = page {
+        pages = pages.merge(page::routes(page));
+    }
     Ok(async move {
         let mut connections = Connections::new(CONNECTIONS);
         loop {

@@ -17,11 +17,13 @@ use sa_compiler::pipeline;
 use sa_fastpath::stats::WorkerStats;
 use sa_local::agent::Counters;
 use sa_local::service::ServiceCounts;
+use sa_page::events::Level;
 use sa_snapshot::{EpochId, Snapshot};
 use sa_source::written::Counts as Overheard;
 use thiserror::Error;
 
 use super::counts::{Counts, Event};
+use super::happening::Happening;
 use super::port_history::{PortHistory, PortSummary};
 use super::sweeps::Sweeps;
 use crate::config::{Config, PortSection, Role};
@@ -53,7 +55,14 @@ pub(in crate::server) struct Status {
     sweeps: OnceLock<Arc<Sweeps>>,
     observed: OnceLock<Arc<Observed>>,
     lane: OnceLock<Arc<LaneTally>>,
+    /// What happened, for the page.
+    pub(in crate::server) happening: Arc<Happening>,
+    /// What was in service, the newest last.
+    published: ArcSwap<Vec<InService>>,
 }
+
+/// Snapshots that are remembered by their numbers; their contents are not kept.
+const REMEMBERED: usize = 16;
 
 /// The local service's.
 #[derive(Debug)]
@@ -223,6 +232,8 @@ impl Status {
             sweeps: OnceLock::new(),
             observed: OnceLock::new(),
             lane: OnceLock::new(),
+            happening: Arc::default(),
+            published: ArcSwap::default(),
         })
     }
 
@@ -231,7 +242,7 @@ impl Status {
         let info = snapshot.info();
         let engine = info.provenance.lines().next().unwrap_or_default();
         let engine = engine.strip_prefix("engine ").unwrap_or(engine);
-        self.service.store(Some(Arc::new(InService {
+        let now = InService {
             epoch,
             built_unix: info.built_unix,
             bytes: info.bytes,
@@ -240,7 +251,20 @@ impl Status {
             switches: info.switches,
             hosts: info.hosts,
             rules: info.rules,
-        })));
+        };
+        // One writer: the thread that loads.
+        let mut published = self.published.load().to_vec();
+        published.push(now.clone());
+        let forgotten = published.len().saturating_sub(REMEMBERED);
+        published.drain(..forgotten);
+        self.published.store(Arc::new(published));
+        self.happening.tell(Level::Info, now.words());
+        self.service.store(Some(Arc::new(now)));
+    }
+
+    /// What was in service lately, the newest last.
+    pub(in crate::server) fn published_lately(&self) -> Arc<Vec<InService>> {
+        self.published.load_full()
     }
 
     /// A load is under way from now on.
@@ -277,6 +301,8 @@ impl Status {
     pub(in crate::server) fn failed(&self, what: &str, cause: &str, is_new: bool) {
         if is_new {
             self.counts.add(Event::LoadFailed);
+            let words = format!("a load failed ({cause}): {what}; what is in force stays");
+            self.happening.tell(Level::Error, words);
         }
         self.failure.store(Some(Arc::new(LastFailure {
             what: what.to_owned(),
@@ -316,6 +342,7 @@ impl Status {
 
     /// This process is the Subnet Manager: what it writes up.
     pub(in crate::server) fn manages(&self, sweeps: Arc<Sweeps>) {
+        sweeps.told_to(Arc::clone(&self.happening));
         let _ = self.sweeps.set(sweeps);
     }
 
@@ -326,6 +353,7 @@ impl Status {
 
     /// The links of the subnet are looked after here.
     pub(in crate::server) fn observes(&self, observed: Arc<Observed>) {
+        observed.told_to(Arc::clone(&self.happening));
         let _ = self.observed.set(observed);
     }
 
@@ -490,6 +518,18 @@ impl InService {
     /// Since it was compiled. Units: seconds.
     pub(in crate::server) fn age(&self) -> u64 {
         pipeline::unix_time().saturating_sub(self.built_unix)
+    }
+
+    /// That it is in service from now on.
+    fn words(&self) -> String {
+        let Self {
+            epoch,
+            engine,
+            switches,
+            hosts,
+            ..
+        } = self;
+        format!("epoch {epoch} is in force: {switches} switches, {hosts} hosts, routes by {engine}")
     }
 }
 

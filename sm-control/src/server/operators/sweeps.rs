@@ -10,15 +10,18 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use sa_compiler::pipeline;
+use sa_page::events::Level;
 use sa_sm::executor::Counts;
 use sa_wire::Guid;
 use sm_plan::Waited;
 use sm_port::Told;
+
+use super::happening::Happening;
 
 /// What a sweep does now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +73,10 @@ pub(in crate::server) struct Sweeps {
     drained: ArcSwap<Vec<Drain>>,
     /// Of the last sweep that had any.
     waited: ArcSwap<Vec<Waited>>,
+    /// Sets up to the last sweep that was told as an event.
+    told_sets: AtomicU64,
+    /// Where events are told; nowhere before the daemon has said where.
+    happening: OnceLock<Arc<Happening>>,
 }
 
 /// A part that is drained: a switch, or a cable by one of its ends.
@@ -91,6 +98,18 @@ pub(in crate::server) struct Part {
 pub(in crate::server) type Drain = (Part, bool, bool);
 
 impl Sweeps {
+    /// Events are told there from now on.
+    pub(in crate::server) fn told_to(&self, happening: Arc<Happening>) {
+        let _ = self.happening.set(happening);
+    }
+
+    /// An event, if anybody is told of any.
+    fn tell(&self, level: Level, words: String) {
+        if let Some(happening) = self.happening.get() {
+            happening.tell(level, words);
+        }
+    }
+
     /// A sweep begins.
     pub(in crate::server) fn begin(&self) {
         self.enter(Phase::Finding);
@@ -145,6 +164,14 @@ impl Sweeps {
     pub(in crate::server) fn end(&self, nodes: usize, took: Duration) {
         let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         self.nodes.store(nodes as u64, Ordering::Relaxed);
+        // A sweep that finds all as it was is no event: there is one every few seconds.
+        let sets = self.sets.load(Ordering::Relaxed);
+        let written = sets - self.told_sets.swap(sets, Ordering::Relaxed).min(sets);
+        if written > 0 || self.ended.load(Ordering::Relaxed) == 0 {
+            let words =
+                format!("a sweep found {nodes} nodes and wrote {written} attributes in {ms} ms");
+            self.tell(Level::Info, words);
+        }
         self.last_ms.store(ms, Ordering::Relaxed);
         self.up_unix.store(pipeline::unix_time(), Ordering::Relaxed);
         self.ended.fetch_add(1, Ordering::Relaxed);
@@ -164,9 +191,17 @@ impl Sweeps {
 
     /// What stands now, one sentence each.
     pub(in crate::server) fn find(&self, findings: BTreeSet<String>) {
-        if **self.findings.load() != findings {
-            self.findings.store(Arc::new(findings));
+        let before = self.findings.load_full();
+        if *before == findings {
+            return;
         }
+        for new in findings.difference(&before) {
+            self.tell(Level::Warning, new.clone());
+        }
+        for gone in before.difference(&findings) {
+            self.tell(Level::Info, format!("no more: {gone}"));
+        }
+        self.findings.store(Arc::new(findings));
     }
 
     /// What a person should know of the subnet, as of the last sweep.

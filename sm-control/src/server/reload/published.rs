@@ -21,6 +21,7 @@ use std::time::Instant;
 use sa_compiler::pipeline::{Stamp, unix_time};
 use sa_compiler::state::FabricState;
 use sa_fastpath::publish::{EpochId, Publisher};
+use sa_page::events::Level;
 use sa_snapshot::{SharedBytes, Snapshot};
 use thiserror::Error;
 use tracing::{error, info, warn};
@@ -254,6 +255,8 @@ impl Publication {
         self.status.counts.add(Event::RolledBack);
         self.status.remember(self.history.shown());
         let of = published.epoch;
+        let words = format!("rolled back to what was epoch {of}, as epoch {epoch}");
+        self.status.happening.tell(Level::Warning, words);
         warn!(
             epoch = epoch.get(),
             of = of.get(),

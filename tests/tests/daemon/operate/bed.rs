@@ -38,6 +38,18 @@ impl Bed {
         Ok(bed)
     }
 
+    /// With the page for people; nothing runs yet.
+    pub(crate) fn with_page() -> Result<Self> {
+        let bed = Self::new("[control]\npath = \"control\"\n")?;
+        let config = fs::read_to_string(bed.ring.config())?;
+        let listen = "listen = \"127.0.0.1:0\"\n";
+        fs::write(
+            bed.ring.config(),
+            config.replace(listen, &format!("{listen}ui = true\n")),
+        )?;
+        Ok(bed)
+    }
+
     /// It answers.
     pub(crate) fn serving(more: &str) -> Result<Self> {
         let mut bed = Self::new(more)?;

@@ -8,6 +8,7 @@ mod hostile;
 mod http;
 mod metrics;
 mod monitoring;
+mod page;
 mod shadow;
 mod state;
 mod tries;

@@ -1,7 +1,7 @@
 //! A fabric without coordinates as a picture: levels and groups, found from its cables.
 //!
 //! ```text
-//! Topology          whole, and what is left of it
+//! Topology          whole, and what is left of it (the next four are of `sa_layout::graph`)
 //!   | wires         -> a graph
 //!   | levels        -> steps from the switches with hosts
 //!   | shape         -> groups, and the form: rows, fans, circles, ring
@@ -14,14 +14,8 @@
 //! Names put switches of a row into the order that people expect, and nothing else: what a fabric is called
 //! by `sapphire fabric` and what it is called by whoever built a machine look the same here.
 
-mod blocks;
-mod cliques;
-mod layout;
-mod levels;
 mod scene;
-mod shape;
 mod svg;
-mod wires;
 mod words;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What there is to see of a fabric without coordinates, without saying how it looks.
 //!
-//! Signs stand for switches, or for many of them ([`blocks`](super::blocks)); bundles for all cables between two
+//! Signs stand for switches, or for many of them ([`blocks`]); bundles for all cables between two
 //! signs, or within one. Both are those of the whole fabric: what has failed is in them, counted.
 
 use std::collections::{BTreeMap, HashMap};
@@ -8,12 +8,10 @@ use std::collections::{BTreeMap, HashMap};
 use routing::{Peer, SwitchIx, Topology};
 use sa_compiler::state::FabricState;
 
-use super::blocks::{Detail, blocks};
-use super::shape::Shape;
-use super::wires::Wires;
 use crate::draw::count::{ByVl, Counts};
 use crate::draw::paper::{counted, printable};
 use crate::draw::trace::Trace;
+use sa_layout::graph::{Detail, Layout, Shape, Signs, Stand, Wires, blocks};
 
 /// A fabric with its damage, and what is shown on it.
 ///
@@ -28,7 +26,7 @@ pub(super) struct Scene {
     pub(super) wires: Wires,
     /// By switch of `wires`.
     sign_of: Vec<usize>,
-    /// Numbered as [`blocks`](super::blocks) numbers them.
+    /// Numbered as [`blocks`] numbers them.
     pub(super) signs: Vec<Sign>,
     /// By ends, the lower first; both the same for cables within a sign.
     pub(super) bundles: BTreeMap<(usize, usize), Bundle>,
@@ -287,6 +285,22 @@ impl Scene {
                 branches: branches.collect(),
             }
         });
+    }
+
+    /// Where its signs stand on paper.
+    ///
+    /// By level and group of each sign, which is all that a layout knows of it.
+    pub(super) fn layout(&self) -> Layout {
+        let stands = self.signs.iter().map(|sign| Stand {
+            level: sign.level,
+            group: sign.group,
+        });
+        Layout::of(Signs {
+            detail: self.detail,
+            shape: &self.shape,
+            wires: &self.wires,
+            signs: &stands.collect::<Vec<_>>(),
+        })
     }
 
     /// Those between two signs.

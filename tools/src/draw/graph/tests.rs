@@ -7,10 +7,10 @@ use sa_fabric::generate::{
     DragonflySpec, FatTreeSpec, RandomSpec, Wiring, dragonfly, fat_tree, random,
 };
 
-use super::blocks::Detail;
 use super::scene::Scene;
 use super::{measured, svg, words};
 use crate::draw::trace::Trace;
+use sa_layout::graph::Detail;
 
 fn compile(wiring: &Wiring, failed: &[&str]) -> Compiled {
     let directory = tempfile::tempdir().unwrap();

@@ -9,11 +9,11 @@
 
 use std::fmt::Write;
 
-use super::blocks::Detail;
 use super::scene::{Path, Scene};
-use super::shape::Form;
 use crate::draw::paper::counted;
 use crate::draw::trace::End;
+use sa_layout::graph::Detail;
+use sa_layout::graph::Form;
 
 /// Most items that one line lists; a longer one would hide the lines below it.
 const LISTED: usize = 24;

@@ -10,7 +10,9 @@
 
 use sa_plot::Xml;
 
-use super::{MARGIN, Point, colours, marks};
+use sa_layout::{MARGIN, Point};
+
+use super::{colours, marks};
 
 /// Height of a line.
 const LINE: i32 = 20;

@@ -2,7 +2,9 @@
 
 use sa_plot::Xml;
 
-use super::{Point, colours};
+use sa_layout::Point;
+
+use super::colours;
 
 /// A circle, crossed out.
 /// Two arcs and a cross in one path. The legend draws it as well.

@@ -7,34 +7,15 @@ pub(crate) mod colours;
 pub(crate) mod marks;
 mod scale;
 
+use sa_layout::MARGIN;
 use sa_plot::Xml;
 
 pub(crate) use self::below::{Below, Sign};
 pub(crate) use self::scale::Scale;
 
-/// Left and right of everything.
-// Units of all lengths: pixels.
-pub(crate) const MARGIN: i32 = 24;
 /// Room for the words below a small fabric.
+// Units of all lengths: pixels.
 pub(crate) const LEAST_WIDTH: i32 = 640;
-
-/// A point on paper.
-/// From the upper left, y downwards, as in SVG.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Point {
-    pub(crate) x: i32,
-    pub(crate) y: i32,
-}
-
-impl Point {
-    /// The point some way off, to the right and down.
-    pub(crate) const fn moved(self, (x, y): (i32, i32)) -> Self {
-        Self {
-            x: self.x + x,
-            y: self.y + y,
-        }
-    }
-}
 
 /// Title and description come first, where programs that read pages aloud look for them.
 ///

@@ -23,8 +23,9 @@ use routing::placement::{Axis, Shape, Sign};
 
 use super::load::Load;
 use super::path::{End, Path};
-use super::scene::{LinkId, LinkState, Scene, Tree};
+use super::scene::{Scene, Tree};
 use crate::draw::paper::counted;
+use sa_layout::torus::{LinkId, LinkState};
 
 /// Most items that one line lists; a longer one would hide the lines below it.
 const LISTED: usize = 24;

@@ -10,8 +10,8 @@
 use routing::placement::{Axis, Direction, Shape, Sign};
 use routing::{Routes, Topology, Torus};
 
-use super::scene::{LinkId, Step};
 use crate::draw::count::{ByVl, Counts, Destination, Source, VLS};
+use sa_layout::torus::{LinkId, Step};
 
 /// Paths of the lower QoS level from every switch to every other one, by link, direction and VL.
 #[derive(Debug, Clone, PartialEq, Eq)]

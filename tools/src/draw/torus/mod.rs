@@ -13,13 +13,11 @@
 //! of the damage is what the operator needs then.
 
 mod caption;
-mod layout;
 mod load;
 mod path;
 mod scene;
 mod svg;
 mod text;
-mod view;
 
 #[cfg(test)]
 mod tests;

@@ -15,9 +15,9 @@ use routing::placement::{Coordinate, Direction};
 use routing::{SwitchIx, Torus};
 use sa_wire::Lid;
 
-use super::scene::Step;
 use crate::draw::trace::{self, Trace};
 use crate::wrong::Wrong;
+use sa_layout::torus::Step;
 
 /// A path, or why there is none.
 /// With an SL there are hops from the first switch to the last; without, none.

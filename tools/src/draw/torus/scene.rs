@@ -4,18 +4,12 @@
 //! not know the torus: it goes through both lists once. Text, SVG and captions are made from it
 //! alone.
 //!
-//! Links have one name each, from their end in the minus direction. In a ring of four along x:
-//!
-//! ```text
-//! 0 ---- 1 ---- 2 ---- 3 ---- (0)
-//! low 0  low 1  low 2  low 3: closes the ring, the dateline lies on it
-//! ```
-//!
-//! A step is a link with a direction: from 0 in the minus direction is the link of low 3.
+//! Which links there are, and what they are called, is the layout's.
 
-use routing::placement::{Axis, Coordinate, Direction, Shape, Sign};
+use routing::placement::{Coordinate, Direction, Shape};
 use routing::tables::MulticastTree;
 use routing::{SwitchIx, Topology, Torus};
+use sa_layout::torus::{Link, LinkId, LinkState, Step, links};
 
 use super::load::Load;
 use super::path::Path;
@@ -64,43 +58,6 @@ pub(crate) struct Placed {
     pub(crate) hosts: usize,
 }
 
-/// Which link: from a place in the plus direction of an axis.
-/// A link that closes a ring begins at the last position and ends at 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct LinkId {
-    /// Its end in the minus direction.
-    pub(crate) low: Coordinate,
-    pub(crate) axis: Axis,
-}
-
-/// The cables between two neighbouring places.
-/// One for all parallel cables.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Link {
-    pub(crate) id: LinkId,
-    pub(crate) state: LinkState,
-}
-
-/// What is left of a link.
-/// `Missing` is damage; `NoSwitch` follows from damage that is drawn anyway.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum LinkState {
-    /// Wired. Ports of the lower switch and of the upper one, cable by cable.
-    Wired(Vec<(u8, u8)>),
-    /// Two switches that should be wired.
-    Missing,
-    /// One end has no switch.
-    NoSwitch,
-}
-
-/// One hop, from a place in a direction.
-/// The same link, seen from the end that sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Step {
-    pub(crate) from: Coordinate,
-    pub(crate) direction: Direction,
-}
-
 /// The spanning tree of multicast.
 /// Groups use parts of it: whoever is a member hangs on the tree where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,14 +76,10 @@ impl Scene {
             at,
             switch: torus.at(at).map(|placed| describe(topology, placed.switch)),
         });
-        let links = link_ids(shape).map(|id| Link {
-            id,
-            state: state(topology, torus, id),
-        });
         Self {
             shape,
             places: places.collect(),
-            links: links.collect(),
+            links: links(topology, torus),
             outside: outside(topology, torus),
             is_refused: false,
             paths: Vec::new(),
@@ -163,42 +116,6 @@ impl Scene {
     }
 }
 
-impl LinkId {
-    /// The other end.
-    pub(crate) fn high(self, shape: Shape) -> Coordinate {
-        shape.neighbour(self.low, self.axis.plus())
-    }
-
-    /// True for the link that closes a ring. The dateline lies on it.
-    /// Also true at the end of a mesh, which has no such link: ask for links of the shape only.
-    pub(crate) fn closes_ring(self, shape: Shape) -> bool {
-        self.low.on(self.axis) + 1 == shape.radix_of(self.axis)
-    }
-}
-
-impl Step {
-    /// The link that it uses.
-    /// Both directions of a cable give the same link.
-    pub(crate) fn link(self, shape: Shape) -> LinkId {
-        let axis = self.direction.axis;
-        match self.direction.sign {
-            Sign::Plus => LinkId {
-                low: self.from,
-                axis,
-            },
-            Sign::Minus => LinkId {
-                low: shape.neighbour(self.from, self.direction),
-                axis,
-            },
-        }
-    }
-
-    /// Where it leads.
-    pub(crate) fn to(self, shape: Shape) -> Coordinate {
-        shape.neighbour(self.from, self.direction)
-    }
-}
-
 impl Tree {
     /// The tree of a torus.
     /// A branch whose ports lead in no direction is left out.
@@ -217,38 +134,6 @@ impl Tree {
             root: root.unwrap_or(Coordinate([0; 3])),
             branches: branches.collect(),
         }
-    }
-}
-
-/// Every link of a shape.
-/// An axis of radix 1 has none, one of radix 2 has one: a second would be a parallel cable.
-fn link_ids(shape: Shape) -> impl Iterator<Item = LinkId> {
-    let ids = shape.coordinates().flat_map(|low| {
-        let along = move |axis| LinkId { low, axis };
-        Axis::ALL.into_iter().map(along)
-    });
-    ids.filter(move |id| {
-        let is_open = shape.is_mesh(id.axis) || shape.radix_of(id.axis) == 2;
-        shape.radix_of(id.axis) > 1 && !(is_open && id.closes_ring(shape))
-    })
-}
-
-/// A port that is known as one of the link and leads to no switch has lost its cable.
-fn state(topology: &Topology, torus: &Torus, id: LinkId) -> LinkState {
-    let (Some(low), Some(_)) = (torus.at(id.low), torus.at(id.high(torus.shape()))) else {
-        return LinkState::NoSwitch;
-    };
-    let ports = low.ports(id.axis.plus()).iter();
-    let cables: Vec<_> = ports
-        .filter_map(|port| match topology.peer(low.switch, *port) {
-            routing::Peer::Switch { port: far, .. } => Some((*port, far)),
-            _ => None,
-        })
-        .collect();
-    if cables.is_empty() {
-        LinkState::Missing
-    } else {
-        LinkState::Wired(cables)
     }
 }
 

@@ -21,8 +21,9 @@
 use routing::placement::Coordinate;
 
 use super::caption;
-use super::scene::{LinkId, LinkState, Scene};
-use super::view::View;
+use super::scene::Scene;
+use sa_layout::torus::View;
+use sa_layout::torus::{LinkId, LinkState};
 
 /// Characters from switch to switch.
 /// Four of them for the link.

@@ -4,10 +4,10 @@
 //!
 //! Lines, arrows and labels of one hop ask the same course, so they lie on each other.
 
-use super::super::layout::Layout;
 use super::super::scene::Scene;
-use super::super::shape::Form;
-use crate::draw::paper::Point;
+use sa_layout::Point;
+use sa_layout::graph::Form;
+use sa_layout::graph::Layout;
 
 /// Where a line runs, from the sign that sends.
 ///

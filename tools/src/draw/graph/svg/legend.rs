@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use super::super::blocks::Detail;
-use super::super::layout::Layout;
 use super::super::scene::Scene;
 use super::matrix;
 use crate::draw::paper::{Scale, Sign, colours};
+use sa_layout::graph::Detail;
+use sa_layout::graph::Layout;
 
 /// Each with its words; drawn by `paper`, below the picture.
 /// Every function here gives such a list, empty where its signs do not occur.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use sa_plot::Xml;
 
-use super::super::blocks::Detail;
-use super::super::layout::Layout;
 use super::super::scene::{Bundle, Scene};
 use super::course::Course;
 use crate::draw::paper::{colours, counted};
+use sa_layout::graph::Detail;
+use sa_layout::graph::Layout;
 
 /// Lines up to which each has an element and a title of its own.
 ///

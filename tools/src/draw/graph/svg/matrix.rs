@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use sa_plot::Xml;
 
 use super::super::scene::{Bundle, Scene, ordered};
-use super::super::shape::Form;
-use crate::draw::paper::{MARGIN, Scale, colours};
+use crate::draw::paper::{Scale, colours};
+use sa_layout::MARGIN;
+use sa_layout::graph::Form;
 
 /// Above the cells: title and labels of the columns.
 const TOP: i32 = 96;

@@ -21,17 +21,18 @@ mod matrix;
 mod overlays;
 mod signs;
 
-use super::blocks::Detail;
-use super::layout::{Frame, Layout};
 use super::scene::{Bundle, Scene};
 use super::words;
-use crate::draw::paper::{self, Below, LEAST_WIDTH, MARGIN, Point, Scale, colours};
+use crate::draw::paper::{self, Below, LEAST_WIDTH, Scale, colours};
+use sa_layout::graph::Detail;
+use sa_layout::graph::{Frame, Layout};
+use sa_layout::{MARGIN, Point};
 use sa_plot::Xml;
 
 /// The whole document. Equal scenes give equal bytes.
 pub(super) fn render(scene: &Scene) -> String {
     let (title, lines) = (words::title(scene), words::lines(scene));
-    let layout = Layout::of(scene);
+    let layout = scene.layout();
     let (width, bottom) = match scene.detail {
         Detail::Matrix => matrix::size(scene),
         Detail::Switches | Detail::Blocks => (layout.width, layout.bottom),

@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 
 use sa_plot::Xml;
 
-use super::super::blocks::Detail;
-use super::super::layout::Layout;
 use super::super::scene::{Hop, Path, Scene, ordered};
 use super::course::Course;
-use crate::draw::paper::{Point, colours};
+use crate::draw::paper::colours;
+use sa_layout::Point;
+use sa_layout::graph::Detail;
+use sa_layout::graph::Layout;
 
 /// The multicast tree. Arrows lead away from the root.
 ///

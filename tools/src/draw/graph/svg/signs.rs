@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 
 use sa_plot::Xml;
 
-use super::super::blocks::Detail;
-use super::super::layout::Layout;
 use super::super::scene::Scene;
-use super::super::shape::Form;
-use crate::draw::paper::{Point, colours, counted, marks};
+use crate::draw::paper::{colours, counted, marks};
+use sa_layout::Point;
+use sa_layout::graph::Detail;
+use sa_layout::graph::Form;
+use sa_layout::graph::Layout;
 
 /// Size of names.
 /// Units: pixels.

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 
 use routing::placement::Axis;
 
-use super::super::layout::{HopLabel, Layout};
-use super::super::scene::{LinkState, Scene};
+use super::super::scene::Scene;
 use super::links::scale;
 use crate::draw::paper::{Sign, colours};
+use sa_layout::torus::LinkState;
+use sa_layout::torus::{HopLabel, Layout};
 
 /// Only signs that occur.
 /// In the order of the picture: damage, form, hosts, then what was asked for.

@@ -20,10 +20,11 @@ use routing::placement::Shape;
 use sa_plot::Xml;
 
 use super::super::caption::load_of;
-use super::super::layout::{Layout, Segment};
 use super::super::load::Load;
-use super::super::scene::{Link, LinkState, Scene};
+use super::super::scene::Scene;
 use crate::draw::paper::{Scale, colours};
+use sa_layout::torus::{Layout, Segment};
+use sa_layout::torus::{Link, LinkState};
 
 /// Every link of the shape. Those to other planes show only when missing or loaded.
 /// Missing ones last, so that no load covers them.

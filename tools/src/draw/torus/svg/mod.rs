@@ -24,15 +24,16 @@ mod switches;
 use sa_plot::Xml;
 
 use super::caption;
-use super::layout::Layout;
 use super::scene::Scene;
-use super::view::View;
-use crate::draw::paper::{self, Below, LEAST_WIDTH, MARGIN, Point, colours};
+use crate::draw::paper::{self, Below, LEAST_WIDTH, colours};
+use sa_layout::torus::Layout;
+use sa_layout::torus::View;
+use sa_layout::{MARGIN, Point};
 
 /// The whole document. Equal scenes give equal bytes.
 /// The height is known before the head is written, since the legend is laid out first.
 pub(crate) fn render(scene: &Scene) -> String {
-    let layout = Layout::of(scene);
+    let layout = Layout::of(scene.shape);
     let (width, top) = layout.size();
     let width = width.max(LEAST_WIDTH);
     let (title, lines) = (caption::title(scene), caption::lines(scene));

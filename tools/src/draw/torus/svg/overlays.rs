@@ -21,11 +21,13 @@ use std::fmt::Display;
 
 use sa_plot::Xml;
 
-use super::super::layout::{HopLabel, Layout, Segment};
 use super::super::path::{Hop, Path};
-use super::super::scene::{LinkId, Scene, Step};
+use super::super::scene::Scene;
 use super::links::data;
-use crate::draw::paper::{Point, colours};
+use crate::draw::paper::colours;
+use sa_layout::Point;
+use sa_layout::torus::{HopLabel, Layout, Segment};
+use sa_layout::torus::{LinkId, Step};
 
 /// The multicast tree. Arrows lead away from the root where a branch leaves the plane.
 /// Within a plane the root's sign tells the direction.

@@ -20,9 +20,9 @@ use std::collections::HashMap;
 use routing::placement::Coordinate;
 use sa_plot::Xml;
 
-use super::super::layout::Layout;
 use super::super::scene::{Place, Placed, Scene};
 use crate::draw::paper::{colours, counted, marks};
+use sa_layout::torus::Layout;
 
 /// All places.
 /// Names only where there is room for all of them; else the title of each sign has them.

@@ -16,37 +16,61 @@
 use std::f64::consts::TAU;
 
 use super::blocks::{Detail, near_each_other};
-use super::scene::Scene;
-use super::shape::Form;
-use crate::draw::paper::{MARGIN, Point};
+use super::shape::{Form, Shape};
+use super::wires::Wires;
+use crate::{MARGIN, Point};
+
+/// What is to be laid out: signs, which stand for switches or for many of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Signs<'a> {
+    /// What a sign stands for.
+    pub detail: Detail,
+    /// Of the whole fabric.
+    pub shape: &'a Shape,
+    /// Likewise.
+    pub wires: &'a Wires,
+    /// By sign.
+    pub signs: &'a [Stand],
+}
+
+/// Where a sign belongs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stand {
+    /// Of its first switch.
+    pub level: usize,
+    /// Likewise; none for switches that join groups.
+    pub group: Option<usize>,
+}
 
 /// What stands where.
 ///
 /// Whole pixels: places are compared, and equal ones have to be equal.
 #[derive(Debug)]
-pub(super) struct Layout {
+pub struct Layout {
     /// By sign.
-    pub(super) points: Vec<Point>,
+    pub points: Vec<Point>,
     /// Of the sheet, margins included.
-    pub(super) width: i32,
+    pub width: i32,
     /// Where the words below begin.
-    pub(super) bottom: i32,
+    pub bottom: i32,
     /// Radius of a switch.
-    pub(super) dot: i32,
+    pub dot: i32,
     /// From sign to sign, where they stand side by side.
-    pub(super) pitch: i32,
+    pub pitch: i32,
     /// Around the signs of a group: in rows corners, else middle and radius.
-    pub(super) frames: Vec<Frame>,
+    pub frames: Vec<Frame>,
     /// Where signs are on a circle: its middle, away from which names stand.
-    pub(super) middle: Option<Point>,
+    pub middle: Option<Point>,
 }
 
 /// Around a group.
 ///
 /// Drawn below everything else.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Frame {
+pub enum Frame {
+    /// Two corners: the upper left, the lower right.
     Box(Point, Point),
+    /// Middle and radius.
     Circle(Point, i32),
 }
 
@@ -59,7 +83,7 @@ const WIDEST: usize = 1900;
 
 impl Layout {
     /// The form decides for switches; blocks of circles and fans stand around a ring, as their inner form is not shown.
-    pub(super) fn of(scene: &Scene) -> Self {
+    pub fn of(scene: Signs<'_>) -> Self {
         match (scene.shape.form, scene.detail) {
             (Form::Rows, _) => rows(scene),
             (Form::Circles, Detail::Switches) => circles(scene),
@@ -72,7 +96,7 @@ impl Layout {
 /// Signs of a group and level, in the order of their numbers, which is that of names.
 ///
 /// Cost: a look at all signs. Pictures have some thousand at most.
-fn members(scene: &Scene, group: Option<usize>, level: usize) -> Vec<usize> {
+fn members(scene: Signs<'_>, group: Option<usize>, level: usize) -> Vec<usize> {
     let signs = scene.signs.iter().enumerate();
     let wanted = signs.filter(|(_, sign)| sign.group == group && sign.level == level);
     wanted.map(|(number, _)| number).collect()
@@ -93,7 +117,7 @@ const fn pixels(count: usize) -> i32 {
 /// Levels above each other, leaves at the bottom, groups side by side.
 ///
 /// Switches of no group, as the tops of a tree, are spread over the whole width.
-fn rows(scene: &Scene) -> Layout {
+fn rows(scene: Signs<'_>) -> Layout {
     let levels = scene.shape.levels();
     // One column more between groups.
     let of_group = |group| {
@@ -221,10 +245,10 @@ fn on_circle(turn: f64, radius: f64) -> (f64, f64) {
 /// All signs around one circle; in the order of names where they are blocks, else as a search along the cables finds them.
 ///
 /// Neighbours beside each other keep most chords short.
-fn ring(scene: &Scene) -> Layout {
+fn ring(scene: Signs<'_>) -> Layout {
     let count = scene.signs.len();
     let order = match scene.detail {
-        Detail::Switches => near_each_other(&scene.wires),
+        Detail::Switches => near_each_other(scene.wires),
         Detail::Blocks | Detail::Matrix => (0..count).collect(),
     };
     let least = if scene.detail == Detail::Switches {
@@ -244,7 +268,7 @@ fn ring(scene: &Scene) -> Layout {
 /// A small circle for each group, all around a large one.
 ///
 /// Groups have no levels here, so all of a group stand on one circle.
-fn circles(scene: &Scene) -> Layout {
+fn circles(scene: Signs<'_>) -> Layout {
     let groups = scene.shape.groups.max(1);
     let of_group: Vec<_> = (0..groups)
         .map(|group| members(scene, Some(group), 0))
@@ -273,7 +297,7 @@ fn circles(scene: &Scene) -> Layout {
 /// Groups on rays: the leaves outside, each level above further in.
 ///
 /// A group takes as much of the circle as its widest level needs.
-fn fans(scene: &Scene) -> Layout {
+fn fans(scene: Signs<'_>) -> Layout {
     let levels = scene.shape.levels();
     let groups: Vec<_> = (0..scene.shape.groups)
         .map(Some)

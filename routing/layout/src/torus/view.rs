@@ -15,19 +15,19 @@ use routing::placement::{Axis, Coordinate, Shape};
 /// Axes by their use. Axes of radix 1 have none.
 /// The three are different axes; one that is missing has those after it missing too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct View {
+pub struct View {
     shape: Shape,
     /// From left to right.
-    pub(crate) across: Option<Axis>,
+    pub across: Option<Axis>,
     /// From the bottom up.
-    pub(crate) up: Option<Axis>,
+    pub up: Option<Axis>,
     /// From plane to plane.
-    pub(crate) through: Option<Axis>,
+    pub through: Option<Axis>,
 }
 
 impl View {
     /// The first axis that is there runs across, the next up; a third makes planes.
-    pub(crate) fn of(shape: Shape) -> Self {
+    pub fn of(shape: Shape) -> Self {
         let mut there = Axis::ALL
             .into_iter()
             .filter(|axis| shape.radix_of(*axis) > 1);
@@ -41,37 +41,37 @@ impl View {
 
     /// Length of one of the view's own axes.
     /// 1 for an axis that is missing, so that loops over it run once.
-    pub(crate) fn count(&self, axis: Option<Axis>) -> u8 {
+    pub fn count(&self, axis: Option<Axis>) -> u8 {
         axis.map_or(1, |axis| self.shape.radix_of(axis))
     }
 
     /// Position along one of the view's own axes.
-    pub(crate) fn position(at: Coordinate, axis: Option<Axis>) -> u8 {
+    pub fn position(at: Coordinate, axis: Option<Axis>) -> u8 {
         axis.map_or(0, |axis| at.on(axis))
     }
 
     /// From the left, from 0.
-    pub(crate) fn column(&self, at: Coordinate) -> u8 {
+    pub fn column(&self, at: Coordinate) -> u8 {
         Self::position(at, self.across)
     }
 
     /// From the bottom, from 0.
-    pub(crate) fn row(&self, at: Coordinate) -> u8 {
+    pub fn row(&self, at: Coordinate) -> u8 {
         Self::position(at, self.up)
     }
 
     /// 0 where there is one.
-    pub(crate) fn plane(&self, at: Coordinate) -> u8 {
+    pub fn plane(&self, at: Coordinate) -> u8 {
         Self::position(at, self.through)
     }
 
     /// Positions of the planes; one where there are only two axes.
-    pub(crate) fn planes(&self) -> std::ops::Range<u8> {
+    pub fn planes(&self) -> std::ops::Range<u8> {
         0..self.count(self.through)
     }
 
     /// What a position is called: with the axis at 0, alone elsewhere.
-    pub(crate) fn label(axis: Axis, position: u8) -> String {
+    pub fn label(axis: Axis, position: u8) -> String {
         match position {
             0 => format!("{axis}=0"),
             other => other.to_string(),

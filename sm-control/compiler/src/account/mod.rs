@@ -1,4 +1,6 @@
-//! The account of an answer.
+//! The account of an answer: why a pair of ports gets the PathRecord it gets.
+//!
+//! `sapphire explain`, the demo and the daemon's page tell it, each in its own way.
 //!
 //! The order is that of the answer: ends, request, record, rules, obstacle, engine, hops. Nothing
 //! is decided here a second time. The record comes from the function that answers requests; why a
@@ -13,50 +15,91 @@
 //!              bits 0-2 = 3  datelines of x and y are crossed, that of z is not
 //! ```
 //!
-//! It can be asked of any fabric state that compiles, so `sapphire policy explain` and the demo
-//! need no file of a snapshot. Cost: one answer, one pass over the rules, one walk through the
-//! tables.
+//! It can be asked of any snapshot with the state that it was compiled from: of files by the tool, of what is in service
+//! by the daemon. Cost: one answer, one pass over the rules, one walk through the tables.
+
+mod document;
+mod job;
 
 use std::path::Path;
 
 use policy::diff::offer_with;
 use policy::matching::explain::Missed;
 use policy::model::Origin;
-use policy::model::criterion::{Criterion, Field};
-use policy::{Policy, Query, explain};
+use policy::model::criterion::{Criterion, Field, Numbers};
+use policy::{Policy, Query, UlpNames, explain};
 use routing::reference::walk;
 use routing::{EndPort, EndPortIx, SwitchName};
 use sa_answer::whole;
-use sa_compiler::pipeline::Compiled;
-use sa_compiler::state::FabricState;
-use sa_compiler::why;
-use sa_wire::path_record::PathRecord;
-use sa_wire::{Gid, Lid, Mtu, Rate, ServiceId, request};
+use sa_snapshot::Snapshot;
+use sa_wire::mad::method;
+use sa_wire::path_record::{PathCompMask, PathRecord, QosClassSl};
+use sa_wire::request::TooShort;
+use sa_wire::umad::Slot;
+use sa_wire::{Gid, Lid, Mtu, Rate, ServiceId, Sl, request};
+use thiserror::Error;
 
-use super::document::{
-    Account, Chosen, Earlier, End, Engine, Hop, Hops, Later, Obstacle, Record, Rules,
+pub use self::document::{
+    Account, Asked, Chosen, Earlier, End, Engine, Hop, Hops, Job, Later, Obstacle, Record, Rules,
 };
-use super::{Pair, service};
-use crate::failure::{Failure, Outcome};
+use crate::state::FabricState;
+use crate::why;
+
+/// What is asked.
+/// Indices of end ports, not LIDs: with an LMC one port has several, and which of them the policy
+/// gives is part of the answer.
+#[derive(Debug)]
+pub struct Pair {
+    /// Place among the end ports of the fabric, like `destination`.
+    pub source: usize,
+    /// Whose path it is.
+    pub destination: usize,
+    /// What the request names besides, that rules can ask for.
+    pub numbers: Numbers,
+    /// The SL that it names; none: any will do.
+    pub sl: Option<Sl>,
+    /// A service that names nothing in its requests, if it sends any.
+    pub silent: Option<String>,
+    /// What services are called.
+    pub names: UlpNames,
+}
+
+/// There is nothing to give an account of.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AccountError {
+    /// An index that the fabric has not.
+    #[error("no such port")]
+    NoSuchPort,
+    /// The request is one that gets no reply.
+    #[error("the request would get no reply")]
+    NoReply,
+    /// The reply is none that can be read.
+    #[error(transparent)]
+    Reply(#[from] TooShort),
+}
 
 /// Everything there is to say, in the order in which the answer comes about.
 ///
-/// `file`: the policy file, for places in it.
-/// Errors: indices that the fabric has not; a request that would get no reply at all.
-pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> Outcome<Account> {
-    let parts = &compiled.parts;
+/// `parts`: what the snapshot was compiled from. `file`: the policy file, for places in it.
+/// Errors: [`AccountError`].
+pub fn account(
+    snapshot: &Snapshot,
+    parts: &FabricState,
+    pair: &Pair,
+    file: Option<&Path>,
+) -> Result<Account, AccountError> {
     let ends = &parts.topology.end_ports;
     let (Some(source), Some(destination)) = (ends.get(pair.source), ends.get(pair.destination))
     else {
-        return Err(Failure::failed("no such port"));
+        return Err(AccountError::NoSuchPort);
     };
     // The GID that clients know: subnet prefix and port GUID.
     let dgid = Gid::unicast(parts.options.subnet_prefix, destination.guid);
     let request = pair.request(source.lid.get(), dgid);
     // The whole reply, as it would go over the wire, through the function that workers use.
-    let reply = whole::respond(&compiled.snapshot, &request)
-        .ok_or_else(|| Failure::failed("the request would get no reply"))?;
-    let (status, records) = request::parse(&reply).map_err(Failure::failed)?;
+    let reply = whole::respond(snapshot, &request).ok_or(AccountError::NoReply)?;
+    let (status, records) = request::parse(&reply)?;
     // A policy may choose among the LIDs of a port; without a record the base LID is as good.
     let dlid = records
         .first()
@@ -67,7 +110,7 @@ pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> 
     Ok(Account {
         source: end(parts, pair.source, source),
         destination: end(parts, pair.destination, destination),
-        service: service::asked(pair),
+        service: job::asked(pair),
         status: format!("0x{status:04x}"),
         record: record.map(summary),
         policy: policy.map(|policy| rules(parts, policy, pair, file)),
@@ -77,7 +120,7 @@ pub(crate) fn account(compiled: &Compiled, pair: &Pair, file: Option<&Path>) -> 
         },
         engine: engine(parts, pair, record),
         hops: hops(parts, pair, dlid, record),
-        job: service::job(parts, pair, record.map(|it| it.qos_class_sl.sl().get())),
+        job: job::job(parts, pair, record.map(|it| it.qos_class_sl.sl().get())),
     })
 }
 
@@ -136,6 +179,24 @@ impl Pair {
             ..Query::default()
         };
         query.with_numbers(&self.numbers)
+    }
+
+    /// The request as it would come over the wire, asked by the source. The destination's LID is
+    /// left open, because the policy may have a say in it.
+    fn request(&self, slid: u16, dgid: Gid) -> Slot {
+        let mut record = PathRecord {
+            slid: slid.into(),
+            dgid: dgid.0,
+            ..PathRecord::default()
+        };
+        let named = self.numbers.write(&mut record);
+        let mut mask = PathCompMask::SLID | PathCompMask::DGID | named;
+        if let Some(sl) = self.sl {
+            let class = record.qos_class_sl.qos_class();
+            record.qos_class_sl = QosClassSl::new(class, sl);
+            mask = mask | PathCompMask::SL;
+        }
+        request::path_request(slid, method::GET, mask, &record)
     }
 }
 
@@ -286,6 +347,7 @@ fn hops(parts: &FabricState, pair: &Pair, dlid: Lid, record: Option<&PathRecord>
         let port = switch.ports.get(usize::from(hop.output));
         Hop {
             switch: name.to_string(),
+            guid: switch.guid,
             r#in: hop.input,
             out: hop.output,
             sl,

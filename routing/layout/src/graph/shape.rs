@@ -18,29 +18,34 @@ use super::wires::Wires;
 ///
 /// [`Form::Ring`] fits every fabric and says least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub enum Form {
+    /// Levels above each other.
     Rows,
+    /// Groups on rays, each with its levels.
     Fans,
+    /// Groups on small circles.
     Circles,
+    /// One circle.
     Ring,
 }
 
 /// Levels and groups. Shape: both lists by switch.
 /// Decides the layout.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shape {
-    pub(super) form: Form,
+pub struct Shape {
+    /// How it is laid out.
+    pub form: Form,
     /// 0 for switches with hosts.
-    pub(super) level: Vec<usize>,
+    pub level: Vec<usize>,
     /// None for switches that join the groups, and where there are none.
-    pub(super) group: Vec<Option<usize>>,
+    pub group: Vec<Option<usize>>,
     /// How many; 0 for none.
-    pub(super) groups: usize,
+    pub groups: usize,
 }
 
 impl Shape {
     /// Cost: a walk over all links for each question that is asked of the form.
-    pub(super) fn of(wires: &Wires) -> Self {
+    pub fn of(wires: &Wires) -> Self {
         let level = levels(wires);
         let top = level.iter().copied().max().unwrap_or(0);
         // No level at all: all switches have hosts, or none has.
@@ -99,7 +104,7 @@ impl Shape {
     /// How many there are.
     ///
     /// Shape: at least 1 for a fabric with a switch.
-    pub(super) fn levels(&self) -> usize {
+    pub fn levels(&self) -> usize {
         self.level.iter().max().map_or(0, |top| top + 1)
     }
 }

@@ -16,9 +16,12 @@ use super::wires::Wires;
 ///
 /// Decided by counts alone, before anything is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detail {
+pub enum Detail {
+    /// Each switch has its sign.
     Switches,
+    /// A sign stands for many.
     Blocks,
+    /// Likewise, and lines between them would hide each other.
     Matrix,
 }
 
@@ -39,7 +42,7 @@ const STRETCHES: usize = 128;
 /// The sign of each switch, numbered from 0 without gaps.
 ///
 /// The numbers go by group and level, so signs that belong together are neighbours in a matrix.
-pub(super) fn blocks(wires: &Wires, shape: &Shape) -> (Detail, Vec<usize>) {
+pub fn blocks(wires: &Wires, shape: &Shape) -> (Detail, Vec<usize>) {
     let is_ring = shape.form == Form::Ring;
     let few = if is_ring { ON_RING } else { SWITCHES };
     if wires.len() <= few && wires.links().count() <= LINKS {
@@ -114,7 +117,7 @@ fn stretches(wires: &Wires) -> Vec<usize> {
 /// Source: Cuthill and McKee, Reducing the Bandwidth of Sparse Symmetric Matrices, 1969.
 ///
 /// Pieces that no cable joins come one after the other.
-pub(super) fn near_each_other(wires: &Wires) -> Vec<usize> {
+pub fn near_each_other(wires: &Wires) -> Vec<usize> {
     let mut order: Vec<usize> = Vec::new();
     let mut is_taken = vec![false; wires.len()];
     let degree = |switch: &usize| wires.near[*switch].len();

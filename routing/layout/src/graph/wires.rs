@@ -14,34 +14,40 @@ use routing::{SwitchIx, Topology};
 ///
 /// A switch is its number from here on; [`Wires::switches`] leads back to the topology.
 #[derive(Debug)]
-pub(super) struct Wires {
+pub struct Wires {
     /// CA and router ports.
-    pub(super) hosts: Vec<usize>,
+    pub hosts: Vec<usize>,
     /// Neighbours, ascending, each with the number of its cables.
-    pub(super) near: Vec<Vec<(usize, usize)>>,
+    pub near: Vec<Vec<(usize, usize)>>,
     /// The switches of the topology.
-    pub(super) switches: Vec<SwitchIx>,
+    pub switches: Vec<SwitchIx>,
 }
 
 impl Wires {
-    /// Cost: a sort of all names, and a walk over all cables.
-    pub(super) fn of(topology: &Topology) -> Self {
-        let mut switches: Vec<_> = topology.switch_ixs().collect();
+    /// Of a whole fabric. Cost: a sort of all names, and a walk over all cables.
+    pub fn of(topology: &Topology) -> Self {
+        Self::among(topology, topology.switch_ixs().collect())
+    }
+
+    /// Of some switches and the cables among them. Cost: as for a whole fabric, of these.
+    pub fn among(topology: &Topology, mut switches: Vec<SwitchIx>) -> Self {
         // With the GUID: two switches of one name would else be numbered by the order of the file.
         switches.sort_by_cached_key(|ix| {
             let switch = topology.switch(*ix);
             (natural(&switch.description), switch.guid)
         });
-        let mut number = vec![0; switches.len()];
+        let mut number = vec![None; topology.switches.len()];
         for (nth, ix) in switches.iter().enumerate() {
-            number[ix.index()] = nth;
+            number[ix.index()] = Some(nth);
         }
         let near = switches.iter().map(|ix| {
             let mut near = BTreeMap::new();
             // A cable from a switch to itself joins nothing.
             let cables = topology.cables(*ix).filter(|(_, far, _)| far != ix);
             for (_, far, _) in cables {
-                *near.entry(number[far.index()]).or_insert(0) += 1;
+                if let Some(far) = number[far.index()] {
+                    *near.entry(far).or_insert(0) += 1;
+                }
             }
             near.into_iter().collect()
         });
@@ -55,19 +61,24 @@ impl Wires {
         }
     }
 
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.switches.is_empty()
+    }
+
     /// Switches.
-    pub(super) const fn len(&self) -> usize {
+    pub const fn len(&self) -> usize {
         self.switches.len()
     }
 
     /// Switches that a cable leads to, each once.
-    pub(super) fn neighbours(&self, switch: usize) -> impl Iterator<Item = usize> + '_ {
+    pub fn neighbours(&self, switch: usize) -> impl Iterator<Item = usize> + '_ {
         self.near[switch].iter().map(|(near, _)| *near)
     }
 
     /// By a cable at least.
     /// Shape: `near` is ascending, so this is a binary search.
-    pub(super) fn are_joined(&self, one: usize, other: usize) -> bool {
+    pub fn are_joined(&self, one: usize, other: usize) -> bool {
         let near = &self.near[one];
         near.binary_search_by_key(&other, |(near, _)| *near).is_ok()
     }
@@ -75,7 +86,7 @@ impl Wires {
     /// Each two neighbours once, the lower first, with their cables.
     ///
     /// Ascending, so that pictures of one fabric are equal byte by byte.
-    pub(super) fn links(&self) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
+    pub fn links(&self) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
         self.near.iter().enumerate().flat_map(|(low, near)| {
             let up = near.iter().filter(move |(high, _)| *high > low);
             up.map(move |(high, cables)| (low, *high, *cables))
@@ -85,7 +96,7 @@ impl Wires {
     /// Steps to the nearest of some switches, by switch; none where no cable leads.
     ///
     /// Breadth first: a start that is given twice costs a turn, and changes nothing.
-    pub(super) fn distances(&self, from: impl Iterator<Item = usize>) -> Vec<Option<usize>> {
+    pub fn distances(&self, from: impl Iterator<Item = usize>) -> Vec<Option<usize>> {
         let mut steps = vec![None; self.len()];
         let mut queue: VecDeque<_> = from.collect();
         queue.iter().for_each(|start| steps[*start] = Some(0));
@@ -103,7 +114,7 @@ impl Wires {
     /// The pieces that hang together over the links that count, by switch; numbered by their first switches.
     ///
     /// Shape: piece numbers from 0; switches that no link counts for are pieces by themselves.
-    pub(super) fn pieces(&self, counts: impl Fn(usize, usize) -> bool) -> Vec<usize> {
+    pub fn pieces(&self, counts: impl Fn(usize, usize) -> bool) -> Vec<usize> {
         let mut piece = vec![usize::MAX; self.len()];
         let mut found = 0;
         for start in 0..self.len() {

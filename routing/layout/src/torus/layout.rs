@@ -3,7 +3,7 @@
 //! A torus has up to three axes and paper has two: planes of the third are laid side by side, in
 //! rows. A ring is drawn as a line with a stub at each end, across which the dateline runs; a link
 //! to another plane is a slanted stub, to the upper left for plus, to the lower left for minus. All
-//! lengths are whole pixels, so equal scenes give equal bytes on every machine.
+//! lengths are whole pixels, so equal tori give equal bytes on every machine.
 //!
 //! ```text
 //!               z=0                    z=1
@@ -19,30 +19,32 @@
 //! apart, up to 512 stand 56 apart, and more stand 24 apart, without words. An 8x8x8 then is eight
 //! planes of about 500 pixels each way.
 
-use routing::placement::{Axis, Coordinate, Sign};
+use routing::placement::{Axis, Coordinate, Shape, Sign};
 
-use super::scene::{LinkId, Scene, Step};
+use super::links::{LinkId, Step};
 use super::view::View;
-use crate::draw::paper::{MARGIN, Point};
+use crate::{MARGIN, Point};
 
 /// A piece of a link: the whole of it, or what one end shows of it.
 /// Level, upright, or diagonal with equal sides: nothing else is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Segment {
-    pub(crate) from: Point,
-    pub(crate) to: Point,
+pub struct Segment {
+    /// Where it begins.
+    pub from: Point,
+    /// Where it ends.
+    pub to: Point,
 }
 
 /// How much room a switch gets.
 /// One of three, by the number of places; everything scales together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Room {
+pub struct Room {
     /// From switch to switch.
-    pub(crate) cell: i32,
+    pub cell: i32,
     /// Radius of a switch.
-    pub(crate) dot: i32,
+    pub dot: i32,
     /// Size of letters beside a switch; none where there is no room for any.
-    pub(crate) letters: Option<i32>,
+    pub letters: Option<i32>,
     /// Length of the stub of a link that closes a ring.
     stub: i32,
     /// Length of the stub of a link to another plane, each way.
@@ -50,18 +52,18 @@ pub(crate) struct Room {
     /// From the outermost columns to the labels of the rows.
     reach: i32,
     /// What there is room for beside a hop.
-    pub(crate) hop_label: HopLabel,
+    pub hop_label: HopLabel,
     /// Length of the arrows on paths.
-    pub(crate) arrow: i32,
+    pub arrow: i32,
     /// Widths of lines: tree, path.
     /// As SVG takes them, to be written without converting.
-    pub(crate) widths: (&'static str, &'static str),
+    pub widths: (&'static str, &'static str),
 }
 
 /// What a hop of a path says.
 /// By how many letters fit on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HopLabel {
+pub enum HopLabel {
     /// `SL 1 VL 0`
     Full,
     /// `1/0`
@@ -123,13 +125,15 @@ const LABELS: i32 = 30;
 /// About what a screen shows without scrolling sideways.
 const WIDEST: i32 = 1800;
 
-/// The arrangement of a scene.
-/// Made from the scene alone; a few numbers, so it is copied freely.
+/// The arrangement of a torus.
+/// Made from its shape alone; a few numbers, so it is copied freely.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Layout {
-    pub(crate) view: View,
-    pub(crate) room: Room,
-    shape: routing::placement::Shape,
+pub struct Layout {
+    /// Which axis runs where.
+    pub view: View,
+    /// How much of it each switch gets.
+    pub room: Room,
+    shape: Shape,
     /// Planes side by side.
     /// At least 1; chosen once, in [`Layout::of`].
     abreast: i32,
@@ -139,16 +143,16 @@ impl Layout {
     /// The more switches, the less room for each.
     /// By places and not by switches, so that a damaged torus is as large as the whole one beside
     /// it.
-    pub(crate) fn of(scene: &Scene) -> Self {
-        let room = match scene.places.len() {
+    pub fn of(shape: Shape) -> Self {
+        let room = match shape.places() {
             0..=ROOMY_PLACES => ROOMY,
             places if places <= MEDIUM_PLACES => MEDIUM,
             _ => TIGHT,
         };
         let mut layout = Self {
-            view: View::of(scene.shape),
+            view: View::of(shape),
             room,
-            shape: scene.shape,
+            shape,
             abreast: 1,
         };
         layout.abreast = layout.choose_abreast();
@@ -189,7 +193,7 @@ impl Layout {
 
     /// Width of the pictures, and where the words below begin.
     /// The height is that of the pictures alone: how many lines stand below is not known here.
-    pub(crate) fn size(&self) -> (i32, i32) {
+    pub fn size(&self) -> (i32, i32) {
         let (width, height) = self.plane_size();
         let planes = i32::from(self.view.count(self.view.through));
         let rows = (planes + self.abreast - 1) / self.abreast;
@@ -201,7 +205,7 @@ impl Layout {
 
     /// Where the switch at the lower left of a plane is.
     /// Planes fill rows from the left, rows follow downwards.
-    pub(crate) fn origin(&self, plane: u8) -> Point {
+    pub fn origin(&self, plane: u8) -> Point {
         let (width, height) = self.plane_size();
         let plane = i32::from(plane);
         let (column, row) = (plane % self.abreast, plane / self.abreast);
@@ -214,7 +218,7 @@ impl Layout {
 
     /// The switch at the upper right of a plane.
     /// With [`Layout::origin`] it spans what the dateline runs around.
-    pub(crate) fn far_corner(&self, plane: u8) -> Point {
+    pub fn far_corner(&self, plane: u8) -> Point {
         let length = |axis| self.room.cell * (i32::from(self.view.count(axis)) - 1);
         let origin = self.origin(plane);
         Point {
@@ -224,19 +228,19 @@ impl Layout {
     }
 
     /// From the outermost switches to the labels of the axes: sideways, and up or down.
-    pub(crate) const fn reach(&self) -> (i32, i32) {
+    pub const fn reach(&self) -> (i32, i32) {
         (self.room.reach, self.room.stub + self.room.stub / 2)
     }
 
     /// From the outermost switches to the dateline.
     /// Across the stubs, nearer to their ends.
-    pub(crate) const fn dateline(&self) -> i32 {
+    pub const fn dateline(&self) -> i32 {
         self.room.stub - self.room.stub / 4
     }
 
     /// Where a switch is.
     /// Rows count upwards and pixels downwards.
-    pub(crate) fn point(&self, at: Coordinate) -> Point {
+    pub fn point(&self, at: Coordinate) -> Point {
         let origin = self.origin(self.view.plane(at));
         Point {
             x: origin.x + self.room.cell * i32::from(self.view.column(at)),
@@ -246,7 +250,7 @@ impl Layout {
 
     /// What is seen of a link, from its lower to its upper end.
     /// One for a link that is drawn whole, two for one whose ends are stubs.
-    pub(crate) fn segments(&self, link: LinkId) -> Vec<Segment> {
+    pub fn segments(&self, link: LinkId) -> Vec<Segment> {
         let (low, high) = (self.point(link.low), self.point(link.high(self.shape)));
         if Some(link.axis) != self.view.through && !link.closes_ring(self.shape) {
             return vec![Segment {
@@ -269,7 +273,7 @@ impl Layout {
 
     /// What is seen of a hop, in its direction.
     /// The first begins at the switch that sends.
-    pub(crate) fn hop_segments(&self, step: Step) -> Vec<Segment> {
+    pub fn hop_segments(&self, step: Step) -> Vec<Segment> {
         let mut segments = self.segments(step.link(self.shape));
         // A link runs from low to high; a hop in the minus direction runs it backwards.
         if step.direction.sign == Sign::Minus {
@@ -302,7 +306,7 @@ impl Layout {
 
 impl Segment {
     /// The point half-way.
-    pub(crate) const fn middle(self) -> Point {
+    pub const fn middle(self) -> Point {
         Point {
             x: (self.from.x + self.to.x) / 2,
             y: (self.from.y + self.to.y) / 2,
@@ -311,7 +315,7 @@ impl Segment {
 
     /// -1, 0 or 1 each way.
     /// Enough for arrows, as there are only eight directions.
-    pub(crate) const fn heading(self) -> (i32, i32) {
+    pub const fn heading(self) -> (i32, i32) {
         (
             (self.to.x - self.from.x).signum(),
             (self.to.y - self.from.y).signum(),

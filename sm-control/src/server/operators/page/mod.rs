@@ -1,0 +1,233 @@
+//! The page for people: addresses, and where the values come from. What it looks like is `sa-page`'s.
+//!
+//! ```text
+//!  request ── guard: Host, headers ──> address ──> a place among PLACES ──> thread sa-page: values -> document ──> reply
+//!                                  └─> /events/stream: waits for news, makes nothing
+//! ```
+//!
+//! | address | what | from |
+//! |---|---|---|
+//! | `/` | overview | status, readings of workers, health of links |
+//! | `/fabric`, `/switch` | picture, one switch | the state that the snapshot in force was compiled from |
+//! | `/path` | why a pair gets its path | the same, and the snapshot |
+//! | `/snapshots`, `/events` | what is kept, what happened | status |
+//! | `/page.css`, `/page.js`, `/page.svg` | style, script, icon | constants |
+//!
+//! Nothing here changes anything: all addresses answer GET alone. Work is bounded: [`MAKERS`] documents are made at a time, [`PLACES`]
+//! may wait, whoever comes then is told to come again. A worker is never asked: counters are read, snapshots are looked at.
+
+mod facts;
+mod guard;
+mod marks;
+mod paths;
+mod readings;
+mod stream;
+mod values;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Router;
+use axum::extract::{RawQuery, State};
+use axum::http::{StatusCode, header};
+use axum::middleware;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use sa_compiler::pipeline::Inputs;
+use sa_fastpath::publish::{Published, Reader};
+use sa_page::{Here, Shell};
+use tokio::sync::Semaphore;
+
+use self::guard::Hosts;
+use self::readings::Readings;
+use super::status::Status;
+use crate::config::{Config, HttpSection};
+use crate::server::state::{State as Compiled, StateInService, state_of};
+
+pub(in crate::server) use self::readings::readings;
+
+/// Documents that are made at a time: pages must not take the cores of workers.
+pub(in crate::server) const MAKERS: usize = 2;
+
+/// Those that are made or wait for it.
+const PLACES: usize = 16;
+
+/// What pages are made from.
+pub(in crate::server) struct Page {
+    status: Arc<Status>,
+    state: Arc<StateInService>,
+    /// Looked at in each second, so that it keeps no old snapshot alive.
+    reader: Mutex<Reader>,
+    /// Where the policy is, for places in it, and names of services.
+    inputs: Inputs,
+    readings: Mutex<Readings>,
+    hosts: Hosts,
+    places: Semaphore,
+    streams: Semaphore,
+}
+
+/// A snapshot in force, and what it was compiled from; they are of one epoch.
+struct Force {
+    published: Arc<Published>,
+    state: Arc<Compiled>,
+}
+
+impl Page {
+    /// Of this daemon.
+    pub(in crate::server) fn new(
+        config: &Config,
+        section: &HttpSection,
+        reader: Reader,
+        status: Arc<Status>,
+        state: Arc<StateInService>,
+    ) -> Self {
+        Self {
+            status,
+            state,
+            reader: Mutex::new(reader),
+            inputs: config.inputs(),
+            readings: Mutex::default(),
+            hosts: Hosts::of(section.listen),
+            places: Semaphore::new(PLACES),
+            streams: Semaphore::new(stream::STREAMS),
+        }
+    }
+
+    /// The snapshot in force; none before the first.
+    fn published(&self) -> Option<Arc<Published>> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.refresh_shared().cloned()
+    }
+
+    /// The same with its state. Errors: why there is none.
+    fn force(&self) -> Result<Force, &'static str> {
+        let published = self.published().ok_or("There is no snapshot yet.")?;
+        let state = state_of(&self.state, published.epoch).ok_or(
+            "What the snapshot in force was compiled from is not here: it was compiled elsewhere or by an earlier run, or \
+             the next one is about to come.",
+        )?;
+        Ok(Force { published, state })
+    }
+
+    /// Makes a document of what the head of all of them has.
+    fn shown<T>(&self, made: impl FnOnce(Shell<'_>) -> T) -> T {
+        let why = self.status.readiness().err().map(|why| why.to_string());
+        let epoch = self.status.service().map(|service| service.epoch.get());
+        made(Shell {
+            not_ready: why.as_deref(),
+            epoch,
+        })
+    }
+}
+
+/// What is at which address.
+pub(in crate::server) fn routes(page: Arc<Page>) -> Router {
+    let css = [(header::CONTENT_TYPE, "text/css; charset=utf-8")];
+    let script = [(header::CONTENT_TYPE, "text/javascript; charset=utf-8")];
+    let icon = [(header::CONTENT_TYPE, "image/svg+xml")];
+    Router::new()
+        .route("/", get(overview))
+        .route("/fabric", get(fabric))
+        .route("/switch", get(switch))
+        .route("/path", get(path))
+        .route("/snapshots", get(snapshots))
+        .route("/events", get(events))
+        .route("/events/stream", get(stream::stream))
+        .route(
+            "/page.css",
+            get(move || async move { (css, sa_page::STYLE) }),
+        )
+        .route(
+            "/page.js",
+            get(move || async move { (script, sa_page::SCRIPT) }),
+        )
+        .route(
+            "/page.svg",
+            get(move || async move { (icon, sa_page::ICON) }),
+        )
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(&page),
+            guard::guard,
+        ))
+        .with_state(page)
+}
+
+/// Makes a document off the thread that serves. 503 where too many wait.
+async fn made(page: Arc<Page>, make: impl FnOnce(&Page) -> Reply + Send + 'static) -> Response {
+    let Ok(_place) = page.places.try_acquire() else {
+        let busy = "too many pages are being made; come again in a moment\n";
+        return (StatusCode::SERVICE_UNAVAILABLE, busy).into_response();
+    };
+    let making = Arc::clone(&page);
+    match tokio::task::spawn_blocking(move || make(&making)).await {
+        Ok(Reply(status, text)) => {
+            let html = [(header::CONTENT_TYPE, "text/html; charset=utf-8")];
+            (status, html, text).into_response()
+        }
+        // A panic of it, which has no known way to happen.
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// A document and its status.
+struct Reply(StatusCode, String);
+
+impl From<String> for Reply {
+    fn from(text: String) -> Self {
+        Self(StatusCode::OK, text)
+    }
+}
+
+async fn overview(State(page): State<Arc<Page>>) -> Response {
+    made(page, |page| {
+        let values = facts::overview(page);
+        page.shown(|shell| sa_page::overview::page(shell, &values))
+            .into()
+    })
+    .await
+}
+
+async fn fabric(State(page): State<Arc<Page>>, RawQuery(query): RawQuery) -> Response {
+    made(page, move |page| values::fabric(page, query.as_deref())).await
+}
+
+async fn switch(State(page): State<Arc<Page>>, RawQuery(query): RawQuery) -> Response {
+    made(page, move |page| values::switch(page, query.as_deref())).await
+}
+
+async fn path(State(page): State<Arc<Page>>, RawQuery(query): RawQuery) -> Response {
+    made(page, move |page| paths::path(page, query.as_deref())).await
+}
+
+async fn snapshots(State(page): State<Arc<Page>>) -> Response {
+    made(page, |page| {
+        let values = values::snapshots(page);
+        page.shown(|shell| sa_page::snapshots::page(shell, &values))
+            .into()
+    })
+    .await
+}
+
+async fn events(State(page): State<Arc<Page>>) -> Response {
+    made(page, |page| {
+        let all = page.status.happening.since(0);
+        let kept = super::happening::KEPT;
+        page.shown(|shell| sa_page::events::page(shell, &all, kept))
+            .into()
+    })
+    .await
+}
+
+/// A page that has nothing to show.
+fn nothing(page: &Page, status: StatusCode, here: Here, title: &str, why: &str) -> Reply {
+    Reply(
+        status,
+        page.shown(|shell| sa_page::message(shell, here, title, why)),
+    )
+}
+
+/// A value of a query, the first of its name, without blanks around it; empty where there is none.
+fn value(query: Option<&str>, name: &str) -> String {
+    let mut pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let found = pairs.find(|(key, _)| key == name);
+    found.map_or_else(String::new, |(_, value)| value.trim().to_owned())
+}

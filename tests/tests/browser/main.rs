@@ -1,0 +1,3 @@
+//! What operators see in a browser, through one: Chromium without a window, by WebDriver (`sa_tests::webdriver`).
+
+mod pages;
