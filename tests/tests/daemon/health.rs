@@ -63,6 +63,28 @@ fn printed(text: &str, name: &str) -> Option<u64> {
     line.trim_start_matches([':', '.']).trim().parse().ok()
 }
 
+/// `sapphire top` has the Subnet Manager and its findings, each once, with what to do.
+fn seen_on_a_frame(fabric: &Fabric) -> Result<()> {
+    let line = ["top", "--once", "--every", "100ms", "--control", "control"];
+    let output = sapphire_on(fabric, &line)?;
+    let frame = String::from_utf8(output.stdout)?;
+    ensure!(output.status.success(), "{frame}");
+    for part in [
+        "waiting: nodes 8, ",
+        "links: 16 ports, 16 read; faults 2, hints ",
+        "FAULT symbol_errors \"L0\" port 3 ",
+        "FAULT receive_errors \"L0\" port 3 ",
+        " ended: nodes 8, ",
+    ] {
+        ensure!(frame.contains(part), "{part}: {frame}");
+    }
+    // Hints too: a simulated link runs at less than it could.
+    let found = ["\nFAULT ", "\nhint  "].map(|word| frame.matches(word).count());
+    let remedies = frame.matches("\n      do: ").count();
+    ensure!(found[0] == 2 && remedies == found[0] + found[1], "{frame}");
+    Ok(())
+}
+
 #[test]
 fn counters_are_those_of_perfquery_and_errors_are_found() -> Result<()> {
     if let Some(why) = Fabric::unavailable() {
@@ -108,6 +130,8 @@ fn counters_are_those_of_perfquery_and_errors_are_found() -> Result<()> {
         "{found}"
     );
     ensure!(found["bit_error_rate"].as_f64() > Some(1e-12), "{found}");
+
+    seen_on_a_frame(&bed.fabric)?;
 
     // The same tables, read by another program.
     let (answer, _) = health(&bed.fabric, &["--node", "L0"])?;
