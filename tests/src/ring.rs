@@ -251,9 +251,13 @@ impl Bed {
     /// The same with any program.
     pub fn compile(&self, source: &Path) -> Result<PathBuf> {
         let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sa-fastpath/client/c");
-        let library = program("libsa_client.so")?;
+        let library = program("libsapphire_sa.so")?;
         let program = self.dir().join(source.file_stem().context("a name")?);
-        let directory = library.parent().context("a directory")?;
+        // By the name that the linker notes, as an installed one lies.
+        let installed = self.dir().join("libsapphire_sa.so.0");
+        if !installed.exists() {
+            std::os::unix::fs::symlink(&library, &installed)?;
+        }
         let output = Command::new("cc")
             .args([
                 "-std=gnu11",
@@ -266,7 +270,7 @@ impl Bed {
             .arg(client.join("include"))
             .arg(source)
             .arg(&library)
-            .arg(format!("-Wl,-rpath,{}", directory.display()))
+            .arg(format!("-Wl,-rpath,{}", self.dir().display()))
             .arg("-o")
             .arg(&program)
             .output()?;

@@ -1,11 +1,16 @@
 //! `sapphire completions` and `sapphire man`: made from the command lines themselves.
 //!
-//! Neither has text of its own: both walk the clap command that parses the command line, so that an
+//! Both walk the clap command that parses the command line, so that an
 //! option cannot be there without its line in the page. `sapphired` has its arguments in
 //! `sm-control`, a library, which is why this tool can write the daemon's page without running it.
+//! What clap does not know is beside: `examples`, `sections` (files, exit status) and `formats` (section 5).
 //!
 //! Whoever packages the program calls `sapphire man --out DIR` once, and installs what `sapphire
 //! completions bash` prints.
+
+mod examples;
+mod formats;
+mod sections;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -30,7 +35,7 @@ pub(crate) struct Completions {
     program: Program,
 }
 
-/// Writes man pages: `sapphire.1`, one for each verb, and `sapphired.8`.
+/// Writes man pages: `sapphire.1`, one for each verb, `sapphired.8`, and one for each format of files.
 #[derive(Debug, Args)]
 pub(crate) struct Manual {
     /// Directory for them; made if it is missing
@@ -71,17 +76,55 @@ pub(crate) fn manual(verb: &Manual) -> Outcome {
     // Fills in what clap adds only when it parses: full names of subcommands, and options that go
     // down.
     command.build();
-    // `sapphire.1` is written last by that walk, after the pages of its verbs.
-    pages(&folder, &command)?;
-    let page = Man::new(Program::Sapphired.command()).section("8");
-    or_fail(folder.write_with("sapphired.8", Readers::All, |out| page.render(out)))
+    pages(&folder, "", &command)?;
+    page(&folder, "", &Program::Sapphired.command(), "8")?;
+    for (name, text) in formats::pages() {
+        or_fail(folder.write_with(&name, Readers::All, |out| text.to_writer(out)))?;
+    }
+    Ok(())
 }
 
-/// Of a command and all below it, as `clap_mangen::generate_to` writes them.
-fn pages(folder: &Folder, command: &Command) -> Outcome {
-    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
-        pages(folder, verb)?;
+/// Of a command and all below it. `path` is its words behind the program.
+fn pages(folder: &Folder, path: &str, command: &Command) -> Outcome {
+    for (path, verb) in below(path, command) {
+        pages(folder, &path, verb)?;
     }
-    let page = Man::new(command.clone());
-    or_fail(folder.write_with(page.get_filename(), Readers::All, |out| page.render(out)))
+    page(folder, path, command, "1")
+}
+
+/// Verbs below a command, each with its words behind the program.
+fn below<'a>(
+    path: &'a str,
+    command: &'a Command,
+) -> impl Iterator<Item = (String, &'a Command)> + 'a {
+    let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
+    shown.map(move |verb| {
+        let words = format!("{path} {}", verb.get_name());
+        (words.trim_start().to_owned(), verb)
+    })
+}
+
+/// What clap knows, then what it does not.
+fn page(folder: &Folder, path: &str, command: &Command, section: &str) -> Outcome {
+    let page = Man::new(command.clone()).section(section);
+    or_fail(folder.write_with(page.get_filename(), Readers::All, |out| {
+        page.render(out)?;
+        sections::of(path, command).to_writer(out)
+    }))
+}
+
+/// The command itself if it has no verbs, else all that have none, each with its words.
+#[cfg(test)]
+fn leaves(command: &Command) -> Vec<(String, Command)> {
+    fn go(path: &str, command: &Command, found: &mut Vec<(String, Command)>) {
+        if command.get_subcommands().next().is_none() {
+            found.push((path.to_owned(), command.clone()));
+        }
+        for (path, verb) in below(path, command) {
+            go(&path, verb, found);
+        }
+    }
+    let mut found = Vec::new();
+    go("", command, &mut found);
+    found
 }

@@ -62,13 +62,22 @@ fn every_verb_has_a_page() {
         "sapphire-query-pr.1",
         "sapphire-man.1",
         "sapphired.8",
+        "sapphired.toml.5",
+        "sapphire-policy.5",
     ] {
         assert!(
             pages.iter().any(|path| name(path) == page),
             "{page} in {pages:?}"
         );
-        let text = fs::read_to_string(place.join(page)).unwrap();
-        assert!(text.contains(".TH ") && text.contains(".SH NAME"), "{page}");
+    }
+    for page in &pages {
+        let text = fs::read_to_string(page).unwrap();
+        for section in [".TH ", ".SH NAME", ".SH EXAMPLES", ".SH FILES"] {
+            assert!(text.contains(section), "{}: {section}", page.display());
+        }
+        let is_program = page.extension().is_none_or(|section| section != "5");
+        let has_status = text.contains(".SH \"EXIT STATUS\"");
+        assert_eq!(is_program, has_status, "{}", page.display());
     }
     let daemon = fs::read_to_string(place.join("sapphired.8")).unwrap();
     assert!(daemon.contains("SIGHUP"), "{daemon}");

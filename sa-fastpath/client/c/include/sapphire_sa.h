@@ -1,6 +1,6 @@
 /* Asks the sapphired of this node for paths, through memory shared with it.
  *
- * Link with -lsa_client (libsa_client.so, or libsa_client.a with -lpthread -ldl).
+ * Link with -lsapphire_sa (libsapphire_sa.so, or libsapphire_sa.a with -lpthread -ldl).
  * What lies where is described in docs/ring.md; this header is of version 1.
  *
  * A client belongs to one thread at a time. No call but sa_client_connect, sa_client_reconnect,
