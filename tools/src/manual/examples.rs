@@ -13,6 +13,8 @@ type Example = (&'static str, &'static str, &'static str);
 const EXAMPLES: [Example; 64] = [
     ("demo", "", "Shows the SA: routes, proof, policy, answers under load"),
     ("demo", "--sm", "Shows the Subnet Manager, and what it does when a cable is pulled"),
+    ("init", "", "Asks what there is, and writes sapphired.toml here"),
+    ("init", "--source sweep --via umad:mlx5_0:1 -o /etc/sapphire/sapphired.toml", "A Subnet Manager on that port"),
     ("fabric torus", "6 5 4 --hosts 2 -o t", "A torus of 120 switches with two hosts each, in the folder t"),
     ("fabric fat-tree", "--radix 8 -o t", "A fat tree of switches with eight ports"),
     ("fabric dragonfly", "--switches 4 --global 2 -o t", "Groups of four switches, two global links each"),
@@ -59,6 +61,8 @@ const EXAMPLES: [Example; 64] = [
     ("doctor", "--config /etc/sapphire/sapphired.toml", "Also by that configuration"),
     ("status", "", "Of the sapphired of this host"),
     ("status", "--control /run/sapphire-local/control.sock --json", "Of the one that answers the kernel, for programs"),
+    ("top", "", "The sapphired of this host, live on the terminal"),
+    ("top", "--once", "One frame as text, for scripts"),
     ("reload", "", "Reads sources again, and waits for what comes of it"),
     ("rollback", "", "Serves the snapshot that was in service before"),
     ("drain", "S1:3", "Routes leave a cable; then pull it"),
