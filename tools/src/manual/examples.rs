@@ -10,7 +10,7 @@ type Example = (&'static str, &'static str, &'static str);
 
 /// Arguments behind the verb, then what they are for.
 #[rustfmt::skip]
-const EXAMPLES: [Example; 64] = [
+const EXAMPLES: [Example; 68] = [
     ("demo", "", "Shows the SA: routes, proof, policy, answers under load"),
     ("demo", "--sm", "Shows the Subnet Manager, and what it does when a cable is pulled"),
     ("init", "", "Asks what there is, and writes sapphired.toml here"),
