@@ -109,7 +109,10 @@ enum Via {
 
 /// Errors: something is not known; a file is there already, or cannot be written; what was named is not there.
 pub(crate) fn run(verb: &Init) -> Outcome {
-    if verb.output.symlink_metadata().is_ok() {
+    // What only takes bytes, as /dev/null does, holds nothing that could be lost.
+    let is_stream = |it: std::fs::Metadata| !it.is_file() && !it.is_dir();
+    let is_kept = !verb.output.metadata().is_ok_and(is_stream);
+    if is_kept && verb.output.symlink_metadata().is_ok() {
         let what = "it is there already; name another file by -o, or move it away";
         return Err(Failure::failed_in(&verb.output, what.to_owned()));
     }

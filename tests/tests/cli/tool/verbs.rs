@@ -95,7 +95,8 @@ const ARGUMENTS: [(&str, &str); 54] = [
 ];
 
 /// Verbs that speak to the daemon's control socket, or about the command line itself.
-const OTHERS: [(&str, &str); 13] = [
+const OTHERS: [(&str, &str); 14] = [
+    ("init", "--yes --fabric net -o /dev/null"),
     ("status", "--control control"),
     ("top", "--once --every 100ms --control control"),
     ("reload", "--control control"),
