@@ -14,13 +14,15 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crossbeam_utils::CachePadded;
+
 /// Written by one thread, read by anyone at any time: a reader may miss the newest time, and sees no torn number.
 #[derive(Debug)]
 pub(super) struct Histogram {
     /// Counters by bucket. Shape: [`BUCKETS`] in all.
     buckets: Box<[Line]>,
     /// Of all times. Units: ns, longer ones than the last bucket in full.
-    sum: Line,
+    sum: CachePadded<AtomicU64>,
 }
 
 /// Counters of one cache line, aligned so that nothing else shares it.
@@ -34,7 +36,7 @@ impl Histogram {
         let lines = (0..BUCKETS / LINE).map(|_| Line::default());
         Self {
             buckets: lines.collect(),
-            sum: Line::default(),
+            sum: CachePadded::default(),
         }
     }
 
@@ -46,25 +48,15 @@ impl Histogram {
             add(counter, count);
         }
         let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.sum
-            .0
-            .iter()
-            .take(1)
-            .for_each(|sum| add(sum, time.saturating_mul(count)));
+        add(&self.sum, time.saturating_mul(count));
     }
 
     /// What was counted so far, each counter read once.
     pub(super) fn snapshot(&self) -> Times {
         let counters = self.buckets.iter().flat_map(|line| &line.0);
-        let sum = self
-            .sum
-            .0
-            .iter()
-            .map(|sum| sum.load(Ordering::Relaxed))
-            .sum();
         Times {
             counts: counters.map(|one| one.load(Ordering::Relaxed)).collect(),
-            sum: Duration::from_nanos(sum),
+            sum: Duration::from_nanos(self.sum.load(Ordering::Relaxed)),
         }
     }
 }

@@ -15,9 +15,10 @@ use std::io::BufRead;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use sa_source::SaTransport;
 
 use super::found::Found;
-use super::{Init, Source, Via, Wanted, via};
+use super::{Init, Source, Wanted, via};
 use crate::failure::{Failure, Outcome};
 
 /// Asks for what no option says. Errors: standard input ends.
@@ -33,7 +34,7 @@ pub(super) fn ask(verb: &Init, found: &Found) -> Outcome<Wanted> {
         opensm_conf: verb.opensm_conf.clone(),
         partitions: verb.partitions.clone(),
         policy: verb.policy.clone(),
-        via: Via::usual(source),
+        via: None,
         output: verb.output.clone(),
     };
     let fabric = match source {
@@ -62,9 +63,9 @@ pub(super) fn ask(verb: &Init, found: &Found) -> Outcome<Wanted> {
         }
     }
     wanted.via = match (&verb.via, source) {
-        (Some(text), _) => via(text)?,
-        (None, Source::Snapshot) => Via::None,
-        (None, _) => ask_via(source, found)?,
+        (Some(text), _) => Some(via(text)?),
+        (None, Source::Snapshot) => None,
+        (None, _) => Some(ask_via(source, found)?),
     };
     Ok(wanted)
 }
@@ -119,7 +120,7 @@ fn file(known: &mut Option<PathBuf>, words: &str, found: Option<&PathBuf>) -> Ou
     }
 }
 
-fn ask_via(source: Source, found: &Found) -> Outcome<Via> {
+fn ask_via(source: Source, found: &Found) -> Outcome<SaTransport> {
     let usual = match (source, found.devices.first()) {
         (Source::Files, _) => "ring:ring".to_owned(),
         (_, Some(device)) => format!("umad:{device}"),

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use sa_fabric::outlet::{self, Readers};
+use sa_source::{SaTransport, TransportError};
 use sm_control::config::Config;
 
 use self::asked::ask;
@@ -92,19 +93,9 @@ struct Wanted {
     opensm_conf: Option<PathBuf>,
     partitions: Option<PathBuf>,
     policy: Option<PathBuf>,
-    via: Via,
+    /// `[[port]]`; none: nobody but this host's kernel asks.
+    via: Option<SaTransport>,
     output: PathBuf,
-}
-
-/// `[[port]]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Via {
-    /// Device and port; none: the first that is active.
-    Umad(Option<(String, u8)>),
-    Ring(PathBuf),
-    Ibsim(String),
-    /// Nobody but this host's kernel asks.
-    None,
 }
 
 /// Errors: something is not known; a file is there already, or cannot be written; what was named is not there.
@@ -159,46 +150,40 @@ fn decided(verb: &Init, found: &Found) -> Outcome<Wanted> {
         partitions: known(&verb.partitions, &found.partitions),
         policy: known(&verb.policy, &found.policy),
         via: match &verb.via {
-            Some(text) => via(text)?,
-            None => Via::usual(source),
+            Some(text) => Some(via(text)?),
+            None => source.usual_via(),
         },
         output: verb.output.clone(),
     })
 }
 
-impl Via {
-    /// Without a word about it.
-    fn usual(source: Source) -> Self {
-        match source {
-            Source::Files => Self::Ring(PathBuf::from("ring")),
-            Source::Opensm | Source::Sweep => Self::Umad(None),
-            Source::Snapshot => Self::None,
+impl Source {
+    /// Where requests come from, without a word about it.
+    fn usual_via(self) -> Option<SaTransport> {
+        match self {
+            Self::Files => Some(SaTransport::Ring {
+                path: PathBuf::from("ring"),
+            }),
+            Self::Opensm | Self::Sweep => Some(SaTransport::Umad {
+                device: None,
+                port: None,
+            }),
+            Self::Snapshot => None,
         }
     }
 }
 
-/// Errors: no transport.
-fn via(text: &str) -> Outcome<Via> {
-    let (transport, rest) = text.split_once(':').unwrap_or((text, ""));
-    let wrong = || {
-        Failure::usage(format!(
-            "--via {text}: expected umad, umad:DEVICE, umad:DEVICE:PORT, ring:PATH or ibsim:NODE"
-        ))
+/// Errors: no transport, or one without its place.
+fn via(text: &str) -> Outcome<SaTransport> {
+    let is_whole = |it: &SaTransport| match it {
+        SaTransport::Umad { device, port } => device.as_deref() != Some("") && *port != Some(0),
+        SaTransport::Ibsim { node, .. } => !node.is_empty(),
+        SaTransport::Ring { path } => !path.as_os_str().is_empty(),
     };
-    match (transport, rest) {
-        ("umad", "") => Ok(Via::Umad(None)),
-        ("umad", rest) => {
-            let (device, port) = rest.rsplit_once(':').unwrap_or((rest, "1"));
-            let port: u8 = port.parse().map_err(|_| wrong())?;
-            if device.is_empty() || port == 0 {
-                return Err(wrong());
-            }
-            Ok(Via::Umad(Some((device.to_owned(), port))))
-        }
-        ("ring", path) if !path.is_empty() => Ok(Via::Ring(path.into())),
-        ("ibsim", node) if !node.is_empty() => Ok(Via::Ibsim(node.to_owned())),
-        _ => Err(wrong()),
-    }
+    let transport = text.parse().ok().filter(is_whole);
+    // Its words name all of them.
+    let wrong = || Failure::usage(format!("--via {text:?}: {}", TransportError::Unknown));
+    transport.ok_or_else(wrong)
 }
 
 /// Errors: a source without its path; a file that is named is none.
@@ -241,7 +226,7 @@ impl Wanted {
             format!("  sapphired --config {file}          # \"ready epoch=1\": it answers"),
             format!("  sapphire status --control {}", at(Path::new("control"))),
         ]);
-        if let Via::Ring(path) = &self.via {
+        if let Some(SaTransport::Ring { path }) = &self.via {
             lines.push(format!(
                 "  sapphire query pr --via ring:{} --slid 1 --dlid 2",
                 at(path)

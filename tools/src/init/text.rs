@@ -6,7 +6,9 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use super::{Source, Via, Wanted};
+use sa_source::SaTransport;
+
+use super::{Source, Wanted};
 use crate::toml::quoted;
 
 /// The whole file.
@@ -19,7 +21,9 @@ pub(super) fn of(wanted: &Wanted) -> String {
     text.fabric(wanted);
     text.files(wanted);
     text.sources(wanted.source);
-    text.port(&wanted.via);
+    if let Some(via) = &wanted.via {
+        text.port(via);
+    }
     text.operating();
     text.text
 }
@@ -156,37 +160,33 @@ impl Text {
         }
     }
 
-    fn port(&mut self, via: &Via) {
-        if *via == Via::None {
-            return;
-        }
+    fn port(&mut self, via: &SaTransport) {
         self.line("\n# Where requests come from; each port has a worker of its own.");
         self.line("[[port]]");
         match via {
-            Via::Umad(port) => {
+            SaTransport::Umad { device, port } => {
                 self.line("transport = \"umad\"");
-                match port {
-                    Some((device, port)) => {
-                        self.line(&format!("device = {}", quoted(device)));
-                        self.line(&format!("port = {port}"));
-                    }
+                match device {
+                    Some(device) => self.line(&format!("device = {}", quoted(device))),
                     None => {
                         self.line("# device = \"mlx5_0\"       # absent: the first that is active")
                     }
                 }
+                if let Some(port) = port {
+                    self.line(&format!("port = {port}"));
+                }
             }
-            Via::Ring(path) => {
+            SaTransport::Ring { path } => {
                 self.line("# Shared memory with processes of this machine.");
                 self.line("transport = \"ring\"");
                 let line = format!("path = {}", quoted(&path.display().to_string()));
                 self.line(&line);
             }
-            Via::Ibsim(node) => {
+            SaTransport::Ibsim { node, .. } => {
                 self.line("# A node of the fabric simulator.");
                 self.line("transport = \"ibsim\"");
                 self.line(&format!("node = {}", quoted(node)));
             }
-            Via::None => {}
         }
         self.line("\n[workers]");
         self.line("# A worker polls. This many empty turns, then it gives way: for a core that others use too. Absent: it never does, and");

@@ -230,16 +230,21 @@ impl Multicast {
     ///
     /// Shape: for each block that [`Self::last`] has, and never more ports than it.
     pub fn first(&self, found: &Subnet) -> Tables {
-        let mut first = self.tables.clone();
-        for (at, blocks) in &mut first {
-            let node = found.node(*at);
+        self.without_new(&self.losing, found)
+    }
+
+    /// All that is wanted, but for ports of these MLIDs that are not held.
+    fn without_new(&self, mlids: &BTreeSet<u16>, held: &Subnet) -> Tables {
+        let mut tables = self.tables.clone();
+        for (at, blocks) in &mut tables {
+            let node = held.node(*at);
             for (block, data) in blocks {
                 // What is not known counts as empty: nothing that may be a new port comes in before its time.
                 let held = node.and_then(|node| node.tables.perhaps(*block));
-                keep_only(&self.losing, *block, data, held.unwrap_or(&EMPTY));
+                keep_only(mlids, *block, data, held.unwrap_or(&EMPTY));
             }
         }
-        first
+        tables
     }
 
     /// All that is wanted, with MulticastFDBTop where switches have it and the options say so. `held`: what switches have after
@@ -247,17 +252,8 @@ impl Multicast {
     ///
     /// `leaves_multicast` keeps the writing from clearing blocks by itself: those are here already.
     pub fn last(&self, held: &Subnet, parts: &FabricState) -> Wanted {
-        let mut tables = self.tables.clone();
-        let held_back = self.held_back(held, parts);
-        for (at, blocks) in tables.iter_mut().filter(|_| !held_back.is_empty()) {
-            let node = held.node(*at);
-            for (block, data) in blocks {
-                let held = node.and_then(|node| node.tables.perhaps(*block));
-                keep_only(&held_back, *block, data, held.unwrap_or(&EMPTY));
-            }
-        }
         let mut wanted = Wanted {
-            tables,
+            tables: self.without_new(&self.held_back(held, parts), held),
             // What is to be cleared is among the tables.
             leaves_multicast: true,
             ..Wanted::default()

@@ -10,6 +10,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::PoisonError;
 
 use sa_answer::{DropReason, PuntReason, Reject};
+use sa_fastpath::stats::StatsSnapshot;
 use sa_page::overview::{Fact, Outcome, Overview, Problem, Worker};
 use sa_page::{age, unix};
 use sm_health::Severity;
@@ -205,6 +206,28 @@ fn worker(readings: &Readings, nth: usize, port: &PortRow) -> Worker {
     }
 }
 
+/// What all ports have counted, and lately.
+struct Counted<'a> {
+    now: Vec<StatsSnapshot>,
+    readings: &'a Readings,
+}
+
+impl Counted<'_> {
+    fn outcome(
+        &self,
+        kind: &'static str,
+        reason: &'static str,
+        counter: impl Fn(&StatsSnapshot) -> u64,
+    ) -> Outcome {
+        Outcome {
+            kind,
+            reason,
+            total: self.now.iter().map(&counter).sum(),
+            rate: self.readings.total(counter),
+        }
+    }
+}
+
 /// Of all ports together; reasons that never happened are left out.
 fn outcomes(status: &Status, readings: &Readings) -> Vec<Outcome> {
     let now: Vec<_> = status
@@ -212,36 +235,16 @@ fn outcomes(status: &Status, readings: &Readings) -> Vec<Outcome> {
         .iter()
         .map(|port| port.stats.snapshot())
         .collect();
-    let answered = Outcome {
-        kind: "answered",
-        reason: "",
-        total: now.iter().map(|it| it.answered).sum(),
-        rate: readings.total(|it| it.answered),
-    };
-    let mut outcomes = vec![answered];
+    let of = Counted { now, readings };
+    let mut outcomes = vec![of.outcome("answered", "", |it| it.answered)];
     for (nth, (_, reason)) in Reject::ALL.into_iter().enumerate() {
-        outcomes.push(Outcome {
-            kind: "refused",
-            reason,
-            total: now.iter().map(|it| it.refused[nth]).sum(),
-            rate: readings.total(|it| it.refused[nth]),
-        });
+        outcomes.push(of.outcome("refused", reason, |it| it.refused[nth]));
     }
     for (nth, (_, reason)) in DropReason::ALL.into_iter().enumerate() {
-        outcomes.push(Outcome {
-            kind: "dropped",
-            reason,
-            total: now.iter().map(|it| it.dropped[nth]).sum(),
-            rate: readings.total(|it| it.dropped[nth]),
-        });
+        outcomes.push(of.outcome("dropped", reason, |it| it.dropped[nth]));
     }
     for (nth, (_, reason)) in PuntReason::ALL.into_iter().enumerate() {
-        outcomes.push(Outcome {
-            kind: "slow lane",
-            reason,
-            total: now.iter().map(|it| it.punted[nth]).sum(),
-            rate: readings.total(|it| it.punted[nth]),
-        });
+        outcomes.push(of.outcome("slow lane", reason, |it| it.punted[nth]));
     }
     outcomes.retain(|it| it.total > 0);
     outcomes
