@@ -21,7 +21,7 @@
 //! configured   what --config asks of this machine, and whether its daemon answers
 //! ```
 //!
-//! Facts come through [`machine`], which can be turned to another root, so that the tests make
+//! Facts come through [`Machine`], which can be turned to another root, so that the tests make
 //! machines of files and break them one fault at a time. What needs the running system (sockets,
 //! netlink, writing into a directory) is in [`configured`] alone.
 

@@ -51,7 +51,7 @@ pub(crate) struct Init {
     /// QoS policy
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// Where requests come from: umad[:DEVICE[:PORT]], ring:PATH or ibsim:NODE; by default a ring for files, else umad
+    /// Where requests come from: umad, umad:DEVICE, umad:DEVICE:PORT, ring:PATH or ibsim:NODE; by default a ring for files, else umad
     #[arg(long, value_name = "TRANSPORT")]
     via: Option<String>,
     /// File to write
