@@ -20,11 +20,12 @@ mkdir -p /lib/modules
 # the overlay, the host keeps its own)
 [ -L "/lib/modules/$kver" ] || rm -rf "/lib/modules/$kver"
 ln -sfn "$mods" "/lib/modules/$kver"
-# request_module in the kernel wants a modprobe
-printf '#!/bin/sh\nexec /run/bb/busybox modprobe "$@"\n' >/run/bb/modprobe
-chmod 755 /run/bb/modprobe
-echo /run/bb/modprobe >/proc/sys/kernel/modprobe
-export PATH=$PATH:/run/bb
+# For the kernel's request_module and for the checks. A modprobe of the host gives way (again only in
+# the overlay): kmod wants an index in its own format, and prepare.sh makes busybox's.
+rm -f /usr/sbin/modprobe
+printf '#!/bin/sh\nexec /run/bb/busybox modprobe "$@"\n' >/usr/sbin/modprobe
+chmod 755 /usr/sbin/modprobe
+echo /usr/sbin/modprobe >/proc/sys/kernel/modprobe
 ip link set lo up
 for m in ib_core ib_umad; do [ -e /sys/module/$m ] || modprobe $m; done
 
