@@ -22,7 +22,7 @@
 use std::time::Duration;
 
 use sa_port::PortError;
-use sa_port::umad::{UmadError, UmadSmp};
+use sa_port::umad::{SmFlag, UmadError, UmadSmp};
 use sa_wire::umad::Slot;
 
 use crate::{Hidden, Packet, SmpPort};
@@ -33,6 +33,8 @@ pub struct OverUmad {
     port: UmadSmp,
     slot: Box<Slot>,
     hidden: Hidden,
+    /// IsSM stands as long as this does: who finds an SM by it is answered.
+    announced: Option<SmFlag>,
 }
 
 impl OverUmad {
@@ -55,15 +57,22 @@ impl OverUmad {
         UmadSmp::open(device, port, HANDOVER_WITHIN).map(Self::over)
     }
 
+    /// Sets IsSM on the port, as long as this value lives. Errors: [`UmadError::Open`]; `EAGAIN` when another program holds it.
+    pub fn announced(mut self) -> Result<Self, UmadError> {
+        self.announced = Some(self.port.announce_sm()?);
+        Ok(self)
+    }
+
     fn over(port: UmadSmp) -> Self {
         Self {
             port,
             slot: Box::new(Slot::EMPTY),
             hidden: Hidden::default(),
+            announced: None,
         }
     }
 
-    /// The open file, to tell its name or set IsSM.
+    /// The open file, to tell its name.
     pub fn port(&self) -> &UmadSmp {
         &self.port
     }

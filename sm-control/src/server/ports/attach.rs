@@ -130,7 +130,8 @@ pub(in crate::server) fn attach(
             };
             let how = UmadWay {
                 io_uring: *io_uring,
-                announce_sm: announce_sm.unwrap_or(false),
+                // The Subnet Manager of this process sets it itself, when it answers.
+                announce_sm: announce_sm.unwrap_or(false) && setup.smps.is_none(),
             };
             attach_umad(options, how, setup, placement)
         }

@@ -21,7 +21,8 @@
 //!
 //! Attached at the first sweep and again after it failed: a device may come later than the daemon.
 //!
-//! What others send to the SM comes by another way ([`Way::listen`]): a file of its own on umad, the SA's client on ibsim.
+//! What others send to the SM comes by another way ([`Way::listen`]): a file of its own on umad, the SA's client on ibsim. On umad IsSM is set
+//! with that file open, and goes with it.
 
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ pub(super) struct Way {
     transport: SaTransport,
     /// Its place among all of them.
     number: usize,
+    /// IsSM is set where SMPs of others come in.
+    announces: bool,
     /// What comes to the SA's client of ibsim, until somebody listens there.
     relayed: Option<OverRelay>,
 }
@@ -88,9 +91,19 @@ impl Way {
         let mut ports = config.ports.iter().enumerate();
         let first = ports.find_map(|(number, port)| Some((number, port.way_to_fabric()?)));
         let (number, transport) = first.filter(|_| config.fabric.source == Source::Sweep)?;
+        let announces = |section: &PortSection| {
+            matches!(
+                section,
+                PortSection::Umad {
+                    announce_sm: Some(true),
+                    ..
+                }
+            )
+        };
         Some(Self {
             transport,
             number,
+            announces: config.ports.get(number).is_some_and(announces),
             relayed,
         })
     }
@@ -111,7 +124,11 @@ impl Way {
         match &self.transport {
             SaTransport::Umad { device, port } => {
                 // A second file: the first one's reader is away between two sweeps.
-                let port = OverUmad::serving(device.as_deref(), *port)?;
+                let mut port = OverUmad::serving(device.as_deref(), *port)?;
+                // Not before: who finds an SM by it and gets no answer takes it for dead.
+                if self.announces {
+                    port = port.announced()?;
+                }
                 Ok(Some(Box::new(port)))
             }
             SaTransport::Ibsim { .. } | SaTransport::Ring { .. } => {
@@ -171,5 +188,16 @@ mod tests {
         let silent = "announce_sm = false\ndevice = \"mlx5_0\"";
         assert_eq!(announced("source = \"sweep\"", silent), Some(false));
         assert_eq!(announced(files, ""), None);
+    }
+
+    #[test]
+    fn the_sm_itself_sets_issm_where_it_answers() {
+        let way = |port: &str| {
+            let text =
+                format!("[fabric]\nsource = \"sweep\"\n[[port]]\ntransport = \"umad\"\n{port}\n");
+            Way::of(&with_its_port(Config::parse(&text).unwrap()), None).unwrap()
+        };
+        assert!(way("").announces);
+        assert!(!way("announce_sm = false").announces);
     }
 }
