@@ -49,7 +49,7 @@ pub fn survivors(before: &Topology, routes: &Routes, after: &Topology) -> Routes
     let facts = routes.facts();
     Routes {
         facts: EngineFacts {
-            path_sl: path_sl(before, facts, after, &kept),
+            path_sl: path_sl(before, &facts.path_sl, after, &kept),
             torus,
             multicast: None,
             keeps_configured_sl2vl: facts.keeps_configured_sl2vl,
@@ -69,10 +69,16 @@ fn kept_lids(before: &Topology, lids: &LidMap, after: &Topology) -> Vec<Lid> {
         .collect()
 }
 
+/// How SLs of the paths of `before` are found in `after`: a table has those of ports and LIDs that both have.
+pub fn sls_left((before, rule): (&Topology, &PathSlRule), after: &Topology) -> PathSlRule {
+    let kept = kept_lids(before, &LidMap::new(before), after);
+    path_sl(before, rule, after, &kept)
+}
+
 /// How SLs are found now. A table has them of the ports and LIDs that are left.
-fn path_sl(before: &Topology, facts: &EngineFacts, after: &Topology, kept: &[Lid]) -> PathSlRule {
-    let Some(table) = facts.sl_table() else {
-        return facts.path_sl.clone();
+fn path_sl(before: &Topology, rule: &PathSlRule, after: &Topology, kept: &[Lid]) -> PathSlRule {
+    let PathSlRule::Table(table) = rule else {
+        return rule.clone();
     };
     let by_guid: HashMap<Guid, EndPortIx> = before
         .end_port_ixs()

@@ -4,19 +4,26 @@
 //! chooses one for each pair (LASH, DFSSSP, Nue) they are taken from its answers: a file `psl` beside
 //! the dumps, which is what ibdmchk takes, or questions to the running SA. What was not heard is not
 //! known, and nobody is answered with another SL.
+//!
+//! A Subnet Manager of this process knows them from its plan ([`HeardSls::of_plan`]).
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use routing::Topology;
-use routing::tables::PathSlTable;
+use routing::tables::{PathSlRule, PathSlTable, sls_left};
 use sa_fabric::formats::psl;
 use sa_snapshot::model::PathSl;
 use sa_wire::{Guid, Lid, Sl, SlVlMask};
+
+use crate::state::FabricState;
 
 /// SLs by port GUID of the source and LID of the destination.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeardSls {
     sls: HashMap<(Guid, Lid), PathSl>,
+    /// Of a plan, in place of what was heard.
+    planned: Option<Arc<(Topology, PathSlRule)>>,
     /// Where they are from, and what that leaves open: a sentence for operators.
     pub note: String,
 }
@@ -26,7 +33,18 @@ impl HeardSls {
     pub fn new(note: String) -> Self {
         Self {
             sls: HashMap::new(),
+            planned: None,
             note,
+        }
+    }
+
+    /// Those that the engine gave to the paths of a plan, of ports and LIDs that are still there. As a part of the paths that were proved together
+    /// they are so themselves.
+    pub fn of_plan(parts: &FabricState, note: String) -> Self {
+        let rule = parts.routes.facts().path_sl.clone();
+        Self {
+            planned: Some(Arc::new((parts.topology.clone(), rule))),
+            ..Self::new(note)
         }
     }
 
@@ -62,18 +80,23 @@ impl HeardSls {
 
     /// True where every SL that was heard is one of these.
     pub fn are_among(&self, sls: SlVlMask) -> bool {
-        self.sls.values().all(|heard| match heard {
-            PathSl::Given(sl) => sls.carries(*sl),
-            PathSl::Policy | PathSl::Unknown => false,
-        })
+        self.planned.is_none()
+            && self.sls.values().all(|heard| match heard {
+                PathSl::Given(sl) => sls.carries(*sl),
+                PathSl::Policy | PathSl::Unknown => false,
+            })
     }
 
-    /// As a table of the paths of a fabric.
-    pub fn table(&self, topology: &Topology) -> PathSlTable {
-        PathSlTable::by_pair(topology, |source, lid| {
+    /// As the rule for the paths of a fabric.
+    pub fn rule(&self, topology: &Topology) -> PathSlRule {
+        if let Some(planned) = &self.planned {
+            return sls_left((&planned.0, &planned.1), topology);
+        }
+        let table = PathSlTable::by_pair(topology, |source, lid| {
             let source = topology.end_port(source).guid;
             let heard = self.sls.get(&(source, lid));
             heard.copied().unwrap_or(PathSl::Unknown)
-        })
+        });
+        PathSlRule::Table(Arc::new(table))
     }
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use routing::engine::{self, Before, EngineInput, Request, torus};
-use routing::tables::{ChangedEntries, PathSlRule, changed_entries, survivors};
+use routing::tables::{ChangedEntries, changed_entries, survivors};
 use routing::{Qos, Refusal, Routes, Topology};
 use sa_fabric::display;
 use sa_text::{Location, Remark};
@@ -166,10 +166,10 @@ fn with_heard_sls(
     let Some(heard) = heard.filter(|_| parts.has_tables_without_sls()) else {
         return parts;
     };
-    let table = Arc::new(heard.table(&parts.topology));
+    let rule = heard.rule(&parts.topology);
     let remark = Remark::warning("sls-of-pairs", heard.note.clone());
     parts.programmed.push(remark);
-    parts.routes = parts.routes.with_path_sl(PathSlRule::Table(table));
+    parts.routes = parts.routes.with_path_sl(rule);
     parts
 }
 

@@ -4,7 +4,8 @@
 //!  all blocks acknowledged, links up ────> the plan's snapshot
 //!  some not ──> records with the tables that are held ──> compiled as those of another SM's subnet:
 //!                 torus: SLs of the engine, paths of the tables, where both agree with the proof
-//!                 SLs by pair of ports (dfsssp-nue): none is known, so no path is answered
+//!                 SLs by pair of ports (dfsssp-nue): with a block missing none is known, so no path is answered;
+//!                                                    with a link missing those of the plan
 //!                 others: paths of the tables, SLs of policy and partitions
 //! ```
 //!
@@ -71,12 +72,17 @@ impl Planned {
         before: Option<&FabricState>,
         stamp: Stamp,
     ) -> Result<Compiled, PlanError> {
-        // SLs of all pairs are of all tables together, and no others are known: then a link that is down takes nothing away.
-        let has_sl_table = matches!(self.compiled.parts.routes.engine_sl(), EngineSl::Table);
-        let without = match has_sl_table || self.are_links_up(after) {
+        let held = match missing {
+            [] => Held::All,
+            _ => Held::Part,
+        };
+        let without = match self.are_links_up(after) {
             true => None,
             // Better with a link too many than not at all.
-            false => self.compiled_of_held(after, before, stamp, true).ok(),
+            false => {
+                let without = self.compiled_of_held(after, before, stamp, (held, true));
+                without.ok()
+            }
         };
         let with = match missing {
             [] => self.compiled,
@@ -108,16 +114,16 @@ impl Planned {
         before: Option<&FabricState>,
         stamp: Stamp,
     ) -> Result<Compiled, PlanError> {
-        self.compiled_of_held(after, before, stamp, false)
+        self.compiled_of_held(after, before, stamp, (Held::Part, false))
     }
 
-    /// `is_strict`: without links between switches that are not up.
+    /// `held`: how much of the plan that is. `is_strict`: without links between switches that are not up.
     fn compiled_of_held(
         &self,
         after: &Subnet,
         before: Option<&FabricState>,
         stamp: Stamp,
-        is_strict: bool,
+        (held, is_strict): (Held, bool),
     ) -> Result<Compiled, PlanError> {
         // Only a sweep's own records have links and LIDs in the shape that tables can be hung on.
         let Some(swept) = &self.inputs.swept else {
@@ -133,16 +139,20 @@ impl Planned {
             self.add_sl2vl(after, &mut records);
         }
         // As if another SM had told it: then nobody routes, and tables are taken as they are.
-        let held = SaFabric::from_records(records, swept.whom().to_owned());
+        let told = SaFabric::from_records(records, swept.whom().to_owned());
         // An engine that places a torus says which SLs its paths have, also over tables that are not all its own.
         let engine = parts.routes.engine();
         let engine = Some(engine).filter(|kind| by_kind(*kind).needs() == Needs::TorusConf);
-        // SLs of all pairs belong to one set of tables; with a block missing they prove nothing.
+        // SLs of all pairs belong to one set of tables: with a block missing they prove nothing, with a link missing what they did.
         let has_sl_table = matches!(parts.routes.engine_sl(), EngineSl::Table);
+        let sls = match held {
+            Held::All => HeardSls::of_plan(parts, SLS_OF_PLAN.to_owned()),
+            Held::Part => HeardSls::new(SLS_UNKNOWN.to_owned()),
+        };
         let inputs = Inputs {
             swept: None,
-            from_sa: Some(Arc::new(held.map_err(PlanError::Incomplete)?)),
-            heard_sls: has_sl_table.then(|| Arc::new(HeardSls::new(SLS_UNKNOWN.to_owned()))),
+            from_sa: Some(Arc::new(told.map_err(PlanError::Incomplete)?)),
+            heard_sls: has_sl_table.then(|| Arc::new(sls)),
             // Kept only for a torus engine: any other would be asked to route by it.
             torus_conf: self.inputs.torus_conf.clone().filter(|_| engine.is_some()),
             engine,
@@ -236,9 +246,20 @@ pub(crate) fn ports_of(node: &Node, modifier: u32) -> Vec<(u8, u8)> {
         .collect()
 }
 
+/// How much of a plan's tables switches hold.
+#[derive(Debug, Clone, Copy)]
+enum Held {
+    /// Links may be down all the same.
+    All,
+    /// Blocks are missing.
+    Part,
+}
+
 /// SLs of pairs are proved with the tables that they were made for.
 const SLS_UNKNOWN: &str = "a switch does not hold the table that it was to hold, and the engine's SLs are for all of them \
                            together: no SL is known";
+const SLS_OF_PLAN: &str = "a link between switches is not up: paths have the SLs that the engine gave them, and those over that link are not \
+                           answered";
 
 /// Packets go astray or deadlock without them.
 fn is_of_routes(block: &Block) -> bool {

@@ -42,6 +42,8 @@ pub(crate) struct Tally {
     pub(crate) not_held: usize,
     /// Ends of links of switches that were not Active after a sweep of which SMPs were spoilt.
     pub(crate) links_down: usize,
+    /// Paths that were told then.
+    pub(crate) told_then: u64,
     /// Changes in several stages, and those without a proof.
     pub(crate) staged: usize,
     pub(crate) unproved: usize,
@@ -154,7 +156,9 @@ impl Life {
         }
         if core::mem::take(&mut self.weather.is_rough) {
             if matches!(first.came, Came::Published { .. }) && !amidst {
+                let before = self.wire.walker.counts.paths;
                 self.judge(false);
+                self.tally.told_then += self.wire.walker.counts.paths - before;
             }
             self.tally.links_down += self.links_down();
             self.wire.simulator.clear_rules();

@@ -9,10 +9,26 @@ use crate::events::Kind;
 use crate::life::Life;
 use crate::site::Site;
 
-/// A switch that was rebooted refuses PortInfo of one port, so that its link stays Init: no answer leads over it, and all do when it has taken it.
+/// A switch that was rebooted refuses PortInfo of one port, so that its link stays Init: no answer leads over it, others are given, and all are when
+/// it has taken it.
 #[test]
 fn no_path_leads_over_a_link_that_a_switch_does_not_bring_up() {
-    let mut life = Life::new(Site::fat_tree("fat-tree:4"), 3);
+    no_path_leads_over_it(FAT_TREE);
+}
+
+#[test]
+fn no_path_leads_over_it_where_each_pair_has_an_sl_of_its_own() {
+    no_path_leads_over_it(DFSSSP_NUE);
+}
+
+/// Places among the engines of the site.
+const FAT_TREE: usize = 0;
+const DFSSSP_NUE: usize = 2;
+
+fn no_path_leads_over_it(engine: usize) {
+    let mut site = Site::fat_tree("fat-tree:4");
+    site.set_engine(engine);
+    let mut life = Life::new(site, 3);
     life.meet(Kind::Nothing);
     let switches = life.site.switches();
     let mut links = 0;
@@ -45,4 +61,5 @@ fn no_path_leads_over_a_link_that_a_switch_does_not_bring_up() {
         links, 60,
         "both ends of all but those of the SM's own switch"
     );
+    assert!(life.tally.told_then > 0, "{:?}", life.tally);
 }
