@@ -26,7 +26,7 @@ WantedBy=multi-user.target
 /// More than all of it takes on a busy machine. Units: s.
 const PATIENCE: &str = "400";
 
-fn missing() -> Option<&'static str> {
+pub(crate) fn missing() -> Option<&'static str> {
     if std::env::var_os("SAPPHIRE_PACKAGES").is_none_or(|value| value != "1") {
         return Some("skipped: installs in a fresh Debian only with SAPPHIRE_PACKAGES=1");
     }
@@ -41,8 +41,8 @@ fn missing() -> Option<&'static str> {
     (id.stdout != b"0\n").then_some("skipped: a container is booted by root")
 }
 
-/// A Debian of this host's release, as its libc is what the programs were linked with.
-fn debian(root: &Path) -> Result<()> {
+/// A Debian of this host's release, as its libc is what the programs were linked with. `more`: packages, after a comma.
+pub(crate) fn debian(root: &Path, more: &str) -> Result<()> {
     let release = fs::read_to_string("/etc/os-release")?;
     let mut lines = release.lines();
     let suite = lines
@@ -52,19 +52,20 @@ fn debian(root: &Path) -> Result<()> {
     debootstrap.args([
         "--quiet",
         "--variant=apt",
-        "--include=systemd,systemd-sysv,udev,dbus,procps",
+        &format!("--include=systemd,systemd-sysv,udev,dbus,procps{more}"),
         suite,
     ]);
     printed(debootstrap.arg(root)).map(drop)
 }
 
-fn furnish(root: &Path, packages: &[&Path]) -> Result<()> {
+/// Puts packages and the script there that is run when all else has started.
+pub(crate) fn furnish(root: &Path, packages: &[&Path], script: &str) -> Result<()> {
     let check = root.join("check");
     fs::create_dir(&check)?;
     for package in packages {
         fs::copy(package, check.join(package.file_name().context("a name")?))?;
     }
-    fs::write(check.join("run"), include_str!("guest.sh"))?;
+    fs::write(check.join("run"), script)?;
     fs::set_permissions(check.join("run"), fs::Permissions::from_mode(0o755))?;
     let units = root.join("etc/systemd/system");
     fs::write(units.join("check.service"), UNIT)?;
@@ -81,11 +82,17 @@ fn a_fresh_debian_installs_serves_upgrades_and_is_rid_of_it() -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let packages = pack(&repository(), &scratch.path().join("out"), &[])?;
     let root = scratch.path().join("root");
-    debian(&root)?;
+    debian(&root, "")?;
     let names = ["sapphire", "libsapphire-sa0", "libsapphire-sa-dev"];
     let installed = names.map(|name| named(&packages, name));
     let installed = installed.into_iter().collect::<Result<Vec<_>>>()?;
-    furnish(&root, &installed)?;
+    furnish(&root, &installed, include_str!("guest.sh"))?;
+    println!("{}", booted(&root)?);
+    Ok(())
+}
+
+/// Boots it until its script has ended. Gives what that said. Errors: something did not hold.
+pub(crate) fn booted(root: &Path) -> Result<String> {
     let mut nspawn = Command::new("timeout");
     nspawn.args(["--kill-after=10", PATIENCE, "systemd-nspawn", "--boot"]);
     // There may be no systemd on this host.
@@ -95,15 +102,14 @@ fn a_fresh_debian_installs_serves_upgrades_and_is_rid_of_it() -> Result<()> {
         "--private-network",
         "--directory",
     ]);
-    let console = nspawn.arg(&root).stdin(Stdio::null()).output()?;
+    let console = nspawn.arg(root).stdin(Stdio::null()).output()?;
     let said = fs::read_to_string(root.join("check/said")).unwrap_or_default();
     ensure!(
         said.ends_with("all held\n"),
         "{said}\non the console: {}",
         String::from_utf8_lossy(&console.stdout)
     );
-    println!("{said}");
-    Ok(())
+    Ok(said)
 }
 
 /// Compressed as it is by default: lintian looks at that too.

@@ -8,6 +8,7 @@
 mod contents;
 mod guest;
 mod image;
+mod rpm;
 mod twice;
 
 use std::path::{Path, PathBuf};
@@ -28,14 +29,25 @@ fn unavailable() -> Option<&'static str> {
         .then_some("skipped: packages are built with debhelper and dpkg-dev")
 }
 
-/// Runs the script of a tree over the programs under test. Gives the packages, by name.
+/// Runs the script of a tree over the programs under test. Gives Debian's packages, by name.
 fn pack(tree: &Path, out: &Path, more: &[(&str, &str)]) -> Result<Vec<PathBuf>> {
+    pack_as(&[], tree, out, more)
+}
+
+/// The same with options, such as that for RPMs.
+fn pack_as(
+    options: &[&str],
+    tree: &Path,
+    out: &Path,
+    more: &[(&str, &str)],
+) -> Result<Vec<PathBuf>> {
     for name in ["sapphired", "libsapphire_sa.so", "libsapphire_split.so"] {
         program(name)?;
     }
     let tool = program("sapphire")?;
     let built = tool.parent().context("where programs are built")?;
     let mut script = Command::new(tree.join("tools/package/build"));
+    script.args(options);
     script.arg("--out").arg(out).arg("--built").arg(built);
     script.env("DPKG_DEB_COMPRESSOR_TYPE", "none");
     script.envs(more.iter().copied());
