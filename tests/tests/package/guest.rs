@@ -26,7 +26,7 @@ WantedBy=multi-user.target
 /// More than all of it takes on a busy machine. Units: s.
 const PATIENCE: &str = "400";
 
-fn missing() -> Option<&'static str> {
+pub(crate) fn missing() -> Option<&'static str> {
     if std::env::var_os("SAPPHIRE_PACKAGES").is_none_or(|value| value != "1") {
         return Some("skipped: installs in a fresh Debian only with SAPPHIRE_PACKAGES=1");
     }
@@ -42,20 +42,16 @@ fn missing() -> Option<&'static str> {
 }
 
 /// A Debian of this host's release, as its libc is what the programs were linked with.
-fn debian(root: &Path) -> Result<()> {
+/// `options`: of mmdebstrap.
+pub(crate) fn debian(root: &Path, options: &[&str]) -> Result<()> {
     let release = fs::read_to_string("/etc/os-release")?;
     let mut lines = release.lines();
     let suite = lines
         .find_map(|line| line.strip_prefix("VERSION_CODENAME="))
         .context("a release of Debian")?;
     let mut debootstrap = Command::new("mmdebstrap");
-    debootstrap.args([
-        "--quiet",
-        "--variant=apt",
-        "--include=systemd,systemd-sysv,udev,dbus,procps",
-        suite,
-    ]);
-    printed(debootstrap.arg(root)).map(drop)
+    debootstrap.args(["--quiet", "--variant=apt"]);
+    printed(debootstrap.args(options).arg(suite).arg(root)).map(drop)
 }
 
 fn furnish(root: &Path, packages: &[&Path]) -> Result<()> {
@@ -81,7 +77,7 @@ fn a_fresh_debian_installs_serves_upgrades_and_is_rid_of_it() -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let packages = pack(&repository(), &scratch.path().join("out"), &[])?;
     let root = scratch.path().join("root");
-    debian(&root)?;
+    debian(&root, &["--include=systemd,systemd-sysv,udev,dbus,procps"])?;
     let names = ["sapphire", "libsapphire-sa0", "libsapphire-sa-dev"];
     let installed = names.map(|name| named(&packages, name));
     let installed = installed.into_iter().collect::<Result<Vec<_>>>()?;

@@ -8,6 +8,7 @@
 mod contents;
 mod guest;
 mod image;
+mod started;
 mod twice;
 
 use std::path::{Path, PathBuf};
