@@ -21,9 +21,14 @@ const PAGE: &str = "docs/getting-started.md";
 /// What its title promises.
 const FIVE_MINUTES: Duration = Duration::from_secs(300);
 
-/// What `apt` is to find without a network.
-const FETCH: &str =
-    "chroot \"$1\" apt-get install --download-only --yes opensm ibsim-utils infiniband-diags";
+/// What puts into the cache of `apt` all that the page's first command takes. `$1`: the new system.
+fn fetch(package: &Path) -> String {
+    // What is recommended too, as a system that is not being made by mmdebstrap does.
+    let take = "apt-get install -o APT::Install-Recommends=true --download-only --yes \
+                /fetch.deb opensm ibsim-utils infiniband-diags";
+    let package = package.display();
+    format!("cp '{package}' \"$1/fetch.deb\" && chroot \"$1\" {take} && rm \"$1/fetch.deb\"")
+}
 
 /// The page's script and the package in a directory of the new system. Whoever sits before it says yes to apt.
 fn furnish(root: &Path, package: &Path, script: &Script) -> Result<()> {
@@ -83,10 +88,11 @@ fn from_apt_to_a_served_path_in_five_minutes() -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let packages = pack(&repository(), &scratch.path().join("out"), &[])?;
     let root = scratch.path().join("root");
-    let hook = format!("--customize-hook={FETCH}");
+    let package = named(&packages, "sapphire")?;
+    let hook = format!("--customize-hook={}", fetch(package));
     // With apt's lists and what was fetched.
     debian(&root, &["--include=procps", "--skip=cleanup/apt", &hook])?;
-    furnish(&root, named(&packages, "sapphire")?, &script)?;
+    furnish(&root, package, &script)?;
     let (is_fine, said, took) = run(&root)?;
     ensure!(is_fine, "{said}");
     for promise in &script.promises {
