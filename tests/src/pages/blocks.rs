@@ -103,9 +103,7 @@ pub fn is_command(line: &str) -> bool {
 fn is_of_the_clone(word: &str) -> bool {
     let is_below = |folder: &&str| word.starts_with(*folder);
     let folders = ["./", "tests/", "bench/", "fuzz/", "tools/", "docs/", ".ci/"];
-    folders.iter().any(|it| is_below(it))
-        && !word.ends_with([',', ':', '.', ')'])
-        && !word.contains('`')
+    folders.iter().any(is_below) && !word.ends_with([',', ':', '.', ')']) && !word.contains('`')
 }
 
 /// The blocks of a document. Errors: a mark without a reason or without a block, commands where nothing runs

@@ -12,6 +12,8 @@ use super::Source;
 pub(super) struct Places {
     /// A service reads it, as the user and group `sapphire`.
     pub(super) is_of_service: bool,
+    /// The unit lets it listen at an address; that of hosts does not.
+    pub(super) may_listen: bool,
     /// What `systemctl enable --now` takes, where a unit reads just this file.
     pub(super) units: Option<&'static str>,
     pub(super) control: PathBuf,
@@ -35,6 +37,7 @@ impl Places {
         if directory(output) != Path::new(OF_SERVICES) {
             return Self {
                 is_of_service: false,
+                may_listen: true,
                 units: None,
                 control: PathBuf::from("control"),
                 opensm: PathBuf::from("opensm.sock"),
@@ -54,6 +57,7 @@ impl Places {
         let is_read = output.file_name().is_some_and(|name| name == file);
         Self {
             is_of_service: true,
+            may_listen: source != Source::Snapshot,
             units: is_read.then_some(units),
             control: run.join("control.sock"),
             opensm: run.join("opensm.sock"),
@@ -114,9 +118,12 @@ mod tests {
             for line in lines {
                 assert!(text.contains(line), "{line}: {text}");
             }
-            let relative = ["\"control\"", "\"ring\"", "\"state\"", "\"opensm.sock\""];
-            let left = relative.iter().find(|it| text.contains(*it));
-            assert_eq!(left.filter(|it| **it != "\"ring\""), None, "{text}");
+            assert_eq!(text.contains("[http]"), source != Source::Snapshot);
+            for key in ["path", "directory", "socket"] {
+                let name = format!("\n{key} = \"");
+                let mut values = text.split(&name).skip(1);
+                assert!(values.all(|it| it.starts_with('/')), "{text}");
+            }
             assert!(Places::of(source, Path::new(&output)).units.is_some());
             let other = Places::of(source, Path::new("/etc/sapphire/other.toml"));
             assert!(other.is_of_service && other.units.is_none());

@@ -203,6 +203,9 @@ impl Text {
             self.line("mode = \"0660\"");
             self.line("group = \"sapphire\"");
         }
+        if !places.may_listen {
+            return;
+        }
         self.line("\n# /metrics, /health and /ready, for this machine alone.");
         self.line("[http]");
         self.line("listen = \"127.0.0.1:9415\"");
