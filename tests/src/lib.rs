@@ -17,6 +17,7 @@ pub mod golden;
 pub mod http;
 pub mod made;
 pub mod metrics;
+pub mod pages;
 pub mod random;
 pub mod records;
 pub mod ring;

@@ -3,6 +3,7 @@
 
 mod commands;
 mod examples;
+mod examples_start;
 mod manual;
 mod performance;
 mod pictures;

@@ -41,21 +41,17 @@ pub(crate) fn missing() -> Option<&'static str> {
     (id.stdout != b"0\n").then_some("skipped: a container is booted by root")
 }
 
-/// A Debian of this host's release, as its libc is what the programs were linked with. `more`: packages, after a comma.
-pub(crate) fn debian(root: &Path, more: &str) -> Result<()> {
+/// A Debian of this host's release, as its libc is what the programs were linked with.
+/// `options`: of mmdebstrap.
+pub(crate) fn debian(root: &Path, options: &[&str]) -> Result<()> {
     let release = fs::read_to_string("/etc/os-release")?;
     let mut lines = release.lines();
     let suite = lines
         .find_map(|line| line.strip_prefix("VERSION_CODENAME="))
         .context("a release of Debian")?;
     let mut debootstrap = Command::new("mmdebstrap");
-    debootstrap.args([
-        "--quiet",
-        "--variant=apt",
-        &format!("--include=systemd,systemd-sysv,udev,dbus,procps{more}"),
-        suite,
-    ]);
-    printed(debootstrap.arg(root)).map(drop)
+    debootstrap.args(["--quiet", "--variant=apt"]);
+    printed(debootstrap.args(options).arg(suite).arg(root)).map(drop)
 }
 
 /// Puts packages and the script there that is run when all else has started.
@@ -82,7 +78,7 @@ fn a_fresh_debian_installs_serves_upgrades_and_is_rid_of_it() -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let packages = pack(&repository(), &scratch.path().join("out"), &[])?;
     let root = scratch.path().join("root");
-    debian(&root, "")?;
+    debian(&root, &["--include=systemd,systemd-sysv,udev,dbus,procps"])?;
     let names = ["sapphire", "libsapphire-sa0", "libsapphire-sa-dev"];
     let installed = names.map(|name| named(&packages, name));
     let installed = installed.into_iter().collect::<Result<Vec<_>>>()?;

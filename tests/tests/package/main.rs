@@ -9,6 +9,7 @@ mod contents;
 mod guest;
 mod image;
 mod rpm;
+mod started;
 mod twice;
 
 use std::path::{Path, PathBuf};

@@ -150,7 +150,10 @@ fn scriptlets_make_the_user_start_nothing_and_restart_what_runs() -> Result<()> 
     let older = rpms(&scratch.path().join("older"), TIME)?;
     let newer = rpms(&scratch.path().join("newer"), TIME + 60)?;
     let root = scratch.path().join("root");
-    debian(&root, ",rpm")?;
+    debian(
+        &root,
+        &["--include=systemd,systemd-sysv,udev,dbus,procps,rpm"],
+    )?;
     let both = [named(&older, "sapphire")?, named(&newer, "sapphire")?];
     furnish(&root, &both, include_str!("guest-rpm.sh"))?;
     println!("{}", booted(&root)?);

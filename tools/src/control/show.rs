@@ -29,7 +29,7 @@ pub(super) fn status(answer: &Value) -> String {
     let mut text = String::new();
     // Writing to a `String` cannot fail.
     let mut line = |name: &str, value: String| {
-        let _ = writeln!(text, "{name:<14}{value}");
+        let _ = writeln!(text, "{name:<13} {value}");
     };
     let word = |name: &str| text_of(answer.get(name));
     // The first line only: a failure may have a line for each error of a file.

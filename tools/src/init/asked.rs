@@ -12,12 +12,13 @@
 //! nothing behind.
 
 use std::io::BufRead;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use sa_source::SaTransport;
 
 use super::found::Found;
+use super::places::Places;
 use super::{Init, Source, Wanted, via};
 use crate::failure::{Failure, Outcome};
 
@@ -65,7 +66,7 @@ pub(super) fn ask(verb: &Init, found: &Found) -> Outcome<Wanted> {
     wanted.via = match (&verb.via, source) {
         (Some(text), _) => Some(via(text)?),
         (None, Source::Snapshot) => None,
-        (None, _) => Some(ask_via(source, found)?),
+        (None, _) => Some(ask_via(source, found, &verb.output)?),
     };
     Ok(wanted)
 }
@@ -120,9 +121,9 @@ fn file(known: &mut Option<PathBuf>, words: &str, found: Option<&PathBuf>) -> Ou
     }
 }
 
-fn ask_via(source: Source, found: &Found) -> Outcome<SaTransport> {
+fn ask_via(source: Source, found: &Found, output: &Path) -> Outcome<SaTransport> {
     let usual = match (source, found.devices.first()) {
-        (Source::Files, _) => "ring:ring".to_owned(),
+        (Source::Files, _) => format!("ring:{}", Places::of(source, output).ring.display()),
         (_, Some(device)) => format!("umad:{device}"),
         (_, None) => "umad".to_owned(),
     };

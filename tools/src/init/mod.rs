@@ -11,6 +11,7 @@
 
 mod asked;
 mod found;
+mod places;
 mod text;
 
 use std::io::IsTerminal;
@@ -23,6 +24,7 @@ use sm_control::config::Config;
 
 use self::asked::ask;
 use self::found::Found;
+use self::places::Places;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
 use crate::machine::Machine;
@@ -30,7 +32,8 @@ use crate::machine::Machine;
 /// Writes a first configuration of sapphired, with comments, from what is found on this machine.
 ///
 /// On a terminal it asks for what no option says; else it takes what it finds: OpenSM's files in /etc/opensm or /etc/rdma, whether an OpenSM
-/// runs, InfiniBand devices. Try what it has written with `sapphired --config FILE --check`. The examples in docs/examples have every key.
+/// runs, InfiniBand devices. Try what it has written with `sapphired --config FILE --check`. A file in /etc/sapphire is for the service: its
+/// sockets and state lie in /run/sapphire and /var/lib/sapphire, else beside the file. The examples in docs/examples have every key.
 #[derive(Debug, Args)]
 pub(crate) struct Init {
     /// Where the fabric comes from: `[fabric] source`
@@ -151,7 +154,7 @@ fn decided(verb: &Init, found: &Found) -> Outcome<Wanted> {
         policy: known(&verb.policy, &found.policy),
         via: match &verb.via {
             Some(text) => Some(via(text)?),
-            None => source.usual_via(),
+            None => source.usual_via(&verb.output),
         },
         output: verb.output.clone(),
     })
@@ -159,10 +162,10 @@ fn decided(verb: &Init, found: &Found) -> Outcome<Wanted> {
 
 impl Source {
     /// Where requests come from, without a word about it.
-    fn usual_via(self) -> Option<SaTransport> {
+    fn usual_via(self, output: &Path) -> Option<SaTransport> {
         match self {
             Self::Files => Some(SaTransport::Ring {
-                path: PathBuf::from("ring"),
+                path: Places::of(self, output).ring,
             }),
             Self::Opensm | Self::Sweep => Some(SaTransport::Umad {
                 device: None,
@@ -217,15 +220,27 @@ impl Wanted {
         let file = self.output.display();
         let directory = self.output.parent().unwrap_or_else(|| Path::new(""));
         let at = |name: &Path| directory.join(name).display().to_string();
+        let places = Places::of(self.source, &self.output);
         let mut lines = vec![format!("{file}: written. Next:")];
-        if self.source == Source::Sweep {
-            lines.push(format!("  mkdir -p {}", at(Path::new("state"))));
+        match places.units {
+            Some(units) => lines.extend([
+                format!("  runuser -u sapphire -- sapphired --config {file} --check"),
+                format!("  systemctl enable --now {units}"),
+            ]),
+            None => {
+                if self.source == Source::Sweep && !places.is_of_service {
+                    lines.push(format!("  mkdir -p {}", at(&places.state)));
+                }
+                lines.extend([
+                    format!("  sapphired --config {file} --check"),
+                    format!("  sapphired --config {file}          # \"ready epoch=1\": it answers"),
+                ]);
+            }
         }
-        lines.extend([
-            format!("  sapphired --config {file} --check"),
-            format!("  sapphired --config {file}          # \"ready epoch=1\": it answers"),
-            format!("  sapphire status --control {}", at(Path::new("control"))),
-        ]);
+        lines.push(format!(
+            "  sapphire status --control {}",
+            at(&places.control)
+        ));
         if let Some(SaTransport::Ring { path }) = &self.via {
             lines.push(format!(
                 "  sapphire query pr --via ring:{} --slid 1 --dlid 2",

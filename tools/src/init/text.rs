@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 
 use sa_source::SaTransport;
 
+use super::places::{Places, directory};
 use super::{Source, Wanted};
 use crate::toml::quoted;
 
 /// The whole file.
 pub(super) fn of(wanted: &Wanted) -> String {
+    let places = Places::of(wanted.source, &wanted.output);
     let mut text = Text {
         directory: directory(&wanted.output),
         text: String::new(),
@@ -20,18 +22,12 @@ pub(super) fn of(wanted: &Wanted) -> String {
     text.head(wanted);
     text.fabric(wanted);
     text.files(wanted);
-    text.sources(wanted.source);
+    text.sources(wanted.source, &places);
     if let Some(via) = &wanted.via {
         text.port(via);
     }
-    text.operating();
+    text.operating(&places);
     text.text
-}
-
-/// Where relative paths begin.
-fn directory(output: &Path) -> PathBuf {
-    let output = std::path::absolute(output).unwrap_or_else(|_| output.to_owned());
-    output.parent().unwrap_or_else(|| Path::new("/")).to_owned()
 }
 
 struct Text {
@@ -45,11 +41,16 @@ impl Text {
         self.text.push('\n');
     }
 
-    /// A key with a path.
-    fn path(&mut self, key: &str, path: &Path) {
+    /// A key with a path of the caller's.
+    fn given(&mut self, key: &str, path: &Path) {
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let seen = whole.strip_prefix(&self.directory).unwrap_or(&whole);
-        let seen = quoted(&seen.display().to_string());
+        self.path(key, seen);
+    }
+
+    /// A key with a path as the daemon is to read it.
+    fn path(&mut self, key: &str, path: &Path) {
+        let seen = quoted(&path.display().to_string());
         // A String takes everything.
         let _ = writeln!(self.text, "{key} = {seen}");
     }
@@ -94,7 +95,7 @@ impl Text {
         self.line(comment);
         self.line(&format!("source = {}", quoted(source)));
         if let Some(path) = &wanted.fabric {
-            self.path("path", path);
+            self.given("path", path);
         }
         match wanted.source {
             Source::Files => self.line("watch = false"),
@@ -103,7 +104,7 @@ impl Text {
         }
         if let Some(path) = &wanted.opensm_conf {
             self.line("# Options that answers depend on: subnet_prefix, subnet_timeout, qos, lmc and others.");
-            self.path("opensm_conf", path);
+            self.given("opensm_conf", path);
         }
     }
 
@@ -116,28 +117,28 @@ impl Text {
         self.line("# \"auto\": torus-2qos with a torus_conf, the tables of dumps, else minhop. docs/fabrics.md says which fabric wants which.");
         self.line("engine = \"auto\"");
         if let Some(path) = &wanted.torus_conf {
-            self.path("torus_conf", path);
+            self.given("torus_conf", path);
         }
         if let Some(path) = &wanted.policy {
             self.line("\n[policy]");
             self.line("# Which path gets which service level. `sapphire policy lint` finds what is not meant so.");
-            self.path("file", path);
+            self.given("file", path);
             self.line("watch = true");
         }
         if let Some(path) = &wanted.partitions {
             self.line("\n[partitions]");
-            self.path("file", path);
+            self.given("file", path);
         }
     }
 
     /// Sections of their own.
-    fn sources(&mut self, source: Source) {
+    fn sources(&mut self, source: Source, places: &Places) {
         match source {
             Source::Files => {}
             Source::Opensm => {
                 self.line("\n# The preload library hands this daemon what OpenSM need not answer (docs/operating.md).");
                 self.line("[opensm]");
-                self.line("socket = \"opensm.sock\"");
+                self.path("socket", &places.opensm);
             }
             Source::Sweep => {
                 self.line("\n[sm]");
@@ -149,7 +150,7 @@ impl Text {
                 self.line("sm_priority = 0");
                 self.line("\n# LIDs, memberships and the last snapshot: made by hand, or by the service (StateDirectory).");
                 self.line("[state]");
-                self.line("directory = \"state\"");
+                self.path("directory", &places.state);
             }
             Source::Snapshot => {
                 self.line("\n[local_service]");
@@ -194,10 +195,17 @@ impl Text {
         self.line("yield_after = 64");
     }
 
-    fn operating(&mut self) {
+    fn operating(&mut self, places: &Places) {
         self.line("\n# Where `sapphire status`, `reload` and `rollback` ask.");
         self.line("[control]");
-        self.line("path = \"control\"");
+        self.path("path", &places.control);
+        if places.is_of_service {
+            self.line("mode = \"0660\"");
+            self.line("group = \"sapphire\"");
+        }
+        if !places.may_listen {
+            return;
+        }
         self.line("\n# /metrics, /health and /ready, for this machine alone.");
         self.line("[http]");
         self.line("listen = \"127.0.0.1:9415\"");

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  asker ──Reading, or why there is none──> Model ──> draw ──> cells ─┬─> screen   a terminal, until q
-//!   status each --every, health each 5 s      rates, events           └─> once     lines of text
+//!   status each --every, health each 5 s      rates, events           └─> once     lines of text, or a picture
 //! ```
 //!
 //! | file | what |
@@ -18,7 +18,7 @@
 //! | `model.rs` | the above, and whether the daemon is there |
 //! | `view.rs` | what keys change |
 //! | `draw/` | cells of it |
-//! | `live.rs`, `screen.rs`, `once.rs` | the loop on a terminal, how it is taken and given back, and the frame as text |
+//! | `live.rs`, `screen.rs`, `once.rs`, `svg.rs` | the loop on a terminal, how it is taken and given back, and the frame as text or as a picture |
 //!
 //! Figures of a daemon that is gone are never shown as if they were of now: they have their age beside them, and no rates. A daemon that was
 //! started again counts from 0, so that the first reading of it has no rates either.
@@ -33,6 +33,7 @@ mod once;
 mod rates;
 mod reading;
 mod screen;
+mod svg;
 mod view;
 
 use std::path::PathBuf;
@@ -61,6 +62,9 @@ pub(crate) struct Top {
     /// `sapphire status` with --json
     #[arg(long)]
     once: bool,
+    /// Write that frame as a picture (SVG), with colours, in place of text
+    #[arg(long, value_name = "FILE", requires = "once")]
+    svg: Option<PathBuf>,
 }
 
 /// Errors: standard output is no terminal (exit 2); with `--once` nobody answers (exit 4); the terminal is gone (exit 1).
@@ -68,7 +72,7 @@ pub(crate) struct Top {
 pub(crate) fn run(verb: &Top) -> Outcome {
     let asker = asker::Asker::new(&verb.control, Duration::from_secs(verb.timeout));
     if verb.once {
-        return once::run(asker, verb.every);
+        return once::run(asker, verb.every, verb.svg.as_deref());
     }
     if !output::is_terminal() {
         return Err(Failure::usage(

@@ -212,3 +212,57 @@ fn without_a_terminal_there_is_one_frame_or_one_error() -> Result<()> {
     queries(&frame).with_context(|| frame.clone())?;
     Ok(())
 }
+
+/// The text pieces of an SVG, in order.
+fn pieces(svg: &str) -> Vec<&str> {
+    let inside = svg.split("</text>").map(|it| it.rsplit('>').next());
+    inside.flatten().map(str::trim).collect()
+}
+
+/// The picture of the documents is looked at too: it has the panes and the columns of today.
+#[test]
+fn a_frame_is_written_as_a_picture() -> Result<()> {
+    let mut bed = bed()?;
+    bed.serve()?;
+    let line = ["top", "--control", "control", "--every", "100ms"];
+    let alone = sapphire_in(bed.dir(), &[&line[..], &["--svg", "top.svg"]].concat())?;
+    ensure!(alone.status.code() == Some(2), "{alone:?}");
+    let both = [&line[..], &["--once", "--svg", "top.svg"]].concat();
+    let output = sapphire_in(bed.dir(), &both)?;
+    ensure!(
+        output.status.success() && output.stdout.is_empty(),
+        "{output:?}"
+    );
+    let svg = std::fs::read_to_string(bed.dir().join("top.svg"))?;
+    let documents = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/pictures/top/top.svg");
+    let shown = std::fs::read_to_string(documents).context(documents)?;
+    let fixed = [
+        "LIVE",
+        "Workers",
+        "Answers",
+        "Attributes",
+        "Findings",
+        "Events",
+        "queries/s",
+        "answered",
+    ];
+    for (name, svg) in [("now", &svg), ("docs", &shown)] {
+        let pieces = pieces(svg);
+        for word in fixed {
+            let is_there = pieces.iter().any(|it| it.split(' ').any(|it| it == word));
+            ensure!(
+                is_there,
+                "{name}: no {word}: docs/pictures/top/make draws it\n{svg}"
+            );
+        }
+    }
+    // A place that cannot be written is named, and nothing is left there.
+    let nowhere = [&line[..], &["--once", "--svg", "none/top.svg"]].concat();
+    let output = sapphire_in(bed.dir(), &nowhere)?;
+    let said = String::from_utf8(output.stderr)?;
+    ensure!(
+        output.status.code() == Some(1) && said.contains("none/top.svg"),
+        "{said}"
+    );
+    Ok(())
+}

@@ -2,18 +2,19 @@
 //! why not (`<!-- not run: needs an HCA -->`), with what smaller figures (`<!-- run with: s/24x24x24/3x3x3/ -->`), or
 //! how it ends (`<!-- status 3: what is refused is said -->`). One script per document, in what a clone has.
 
-mod blocks;
+mod host;
 mod place;
-mod script;
 mod words;
 
 use std::fs;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, ensure};
-use blocks::{Block, Kind};
 use place::{Place, repository};
 use sa_rig::{Fabric, Process};
-use script::Script;
+use sa_tests::pages::blocks::{self, Block};
+use sa_tests::pages::script::Script;
 use words::Help;
 
 fn text(document: &str) -> Result<String> {
@@ -34,10 +35,21 @@ fn run(document: &str) -> Result<()> {
     run_in(&Place::new()?, document)
 }
 
+/// A configuration as it is written first has its metrics where all have them: one document at a time serves.
+fn serves() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Documents with commands, each with a test below; those of [`ROUTING`] are run all together.
-const RUN: [&str; 7] = [
+const RUN: [&str; 12] = [
     "README.md",
     "docs/fabrics.md",
+    "docs/getting-started.md",
+    "docs/getting-started/as-sm.md",
+    "docs/getting-started/beside-opensm.md",
+    "docs/getting-started/every-node.md",
+    "docs/getting-started/offline.md",
     "docs/operating.md",
     "docs/performance.md",
     "docs/policy.md",
@@ -48,31 +60,36 @@ const RUN: [&str; 7] = [
 /// A page per engine.
 const ROUTING: &str = "docs/routing/";
 
-/// All that there are.
+/// All that there are, by their places in the repository.
 fn documents() -> Result<Vec<String>> {
-    let mut all = vec![
-        "README.md".to_owned(),
-        "CHANGELOG.md".to_owned(),
-        "fuzz/README.md".to_owned(),
-    ];
-    for folder in ["docs", "docs/adr", "docs/routing"] {
-        for entry in fs::read_dir(repository().join(folder))? {
-            let name = entry?.file_name().to_string_lossy().into_owned();
-            if name.ends_with(".md") {
-                all.push(format!("{folder}/{name}"));
+    let mut all = Vec::new();
+    below(&repository(), "", &mut all)?;
+    ensure!(all.len() > 80, "{} documents", all.len());
+    Ok(all)
+}
+
+fn below(folder: &Path, place: &str, all: &mut Vec<String>) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let place = format!("{place}{name}");
+        if entry.file_type()?.is_dir() {
+            // What cargo and git keep is nobody's to read.
+            if name != "target" && name != ".git" {
+                below(&entry.path(), &format!("{place}/"), all)?;
             }
+        } else if name.ends_with(".md") {
+            all.push(place);
         }
     }
-    Ok(all)
+    Ok(())
 }
 
 #[test]
 fn every_document_with_commands_is_run_here() -> Result<()> {
     for document in documents()? {
         let blocks = blocks_of(&document)?;
-        let runs =
-            |block: &Block| block.kind != Kind::Other && block.mark != Some(blocks::Mark::NotRun);
-        let has_commands = blocks.iter().any(runs);
+        let has_commands = blocks.iter().any(Block::is_run);
         ensure!(
             !has_commands || RUN.contains(&document.as_str()) || document.starts_with(ROUTING),
             "{document} needs a test"
@@ -105,7 +122,18 @@ fn nothing_is_written_where_everybody_may_write() -> Result<()> {
 
 #[test]
 fn the_readme_runs() -> Result<()> {
+    let _turn = serves();
     run("README.md")
+}
+
+/// All but what installs, which the tests of packages run too.
+#[test]
+fn the_first_five_minutes_run() -> Result<()> {
+    if let Some(why) = Fabric::unavailable() {
+        return sa_tests::skip(&why);
+    }
+    let _turn = serves();
+    run("docs/getting-started.md")
 }
 
 #[test]
@@ -167,35 +195,4 @@ fn the_page_of_services_runs() -> Result<()> {
     let place = Place::new()?;
     let simulated = simulated(&place)?;
     run_in(&place.on_fabric(&simulated.fabric)?, "docs/ulps.md")
-}
-
-/// The install text and the runbook, as they stand there, in a file system of their own.
-#[test]
-fn the_page_of_operating_runs() -> Result<()> {
-    let (out, root) = (std::process::Command::new("id").arg("-u").output()?, "0\n");
-    if out.stdout != root.as_bytes() {
-        return sa_tests::skip("skipped: what installs for a whole host is run by root");
-    }
-    if let Some(why) = Fabric::unavailable() {
-        return sa_tests::skip(&why);
-    }
-    let place = Place::new()?;
-    let simulated = simulated(&place)?;
-    let place = place.on_fabric(&simulated.fabric)?;
-    for name in ["systemctl", "udevadm", "journalctl"] {
-        place.stand_in(name, include_str!("systemctl.sh"))?;
-    }
-    place.stand_in("saquery", include_str!("saquery.sh"))?;
-    place.stand_in("root", include_str!("root.sh"))?;
-    let script = Script::of(&blocks_of("docs/operating.md")?)?;
-    let root = [
-        "unshare",
-        "--mount",
-        "--pid",
-        "--fork",
-        "--kill-child",
-        "--mount-proc",
-        "root",
-    ];
-    place.run("docs/operating.md", &script, &root)
 }

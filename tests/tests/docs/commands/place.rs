@@ -9,8 +9,9 @@ use anyhow::{Context, Result, bail, ensure};
 use sa_rig::Fabric;
 use tempfile::TempDir;
 
-use super::script::Script;
 use sa_tests::cli::program;
+use sa_tests::pages::PRELUDE;
+use sa_tests::pages::script::Script;
 
 /// A scratch directory with `clone`, where commands run, and `bin`, before all else in PATH.
 pub(crate) struct Place {
@@ -94,7 +95,7 @@ impl Place {
         let path = |file: &str| self.scratch.path().join(file);
         let (prelude, text) = (path("prelude.sh"), path("document.sh"));
         let (out, err) = (path("out"), path("err"));
-        fs::write(&prelude, include_str!("prelude.sh"))?;
+        fs::write(&prelude, PRELUDE)?;
         fs::write(&text, script.text())?;
         let places = [path("bin"), self.built.clone(), PathBuf::from("/usr/sbin")];
         let found = std::env::var_os("PATH").unwrap_or_default();

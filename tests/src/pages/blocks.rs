@@ -4,18 +4,20 @@ use anyhow::{Context, Result, bail, ensure};
 
 /// Lines between two fences.
 #[derive(Debug)]
-pub(crate) struct Block {
+pub struct Block {
     /// Of the opening fence, from 1.
-    pub(crate) line: usize,
-    pub(crate) kind: Kind,
+    pub line: usize,
+    /// What it is by its language.
+    pub kind: Kind,
     /// Without what they are indented by.
-    pub(crate) lines: Vec<String>,
-    pub(crate) mark: Option<Mark>,
+    pub lines: Vec<String>,
+    /// What the comments right above it say.
+    pub marks: Vec<Mark>,
 }
 
 /// What a block is by its language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// `sh`: commands.
     Script,
     /// `console`: commands behind `$`, and what they print.
@@ -26,9 +28,13 @@ pub(crate) enum Kind {
 
 /// What a comment right above a block says of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub enum Mark {
     /// `<!-- not run: REASON -->`
     NotRun,
+    /// `<!-- run by the tests of packages: REASON -->`: in a fresh Debian, and nowhere else.
+    Installs,
+    /// `<!-- numbers differ: REASON -->`: those of the output stand for any.
+    NumbersDiffer,
     /// `<!-- run with: SED -->`: these commands of sed make it smaller.
     With(String),
     /// `<!-- status 0 or 3: REASON -->`: how its commands may end.
@@ -40,11 +46,11 @@ pub(crate) enum Mark {
 struct Reading {
     blocks: Vec<Block>,
     open: Option<(Block, usize)>,
-    mark: Option<Mark>,
+    marks: Vec<Mark>,
 }
 
 /// Programs that documents show commands of.
-const PROGRAMS: [&str; 22] = [
+const PROGRAMS: [&str; 28] = [
     "sapphire",
     "sapphired",
     "cargo",
@@ -54,7 +60,18 @@ const PROGRAMS: [&str; 22] = [
     "install",
     "udevadm",
     "saquery",
+    "ibsim",
     "opensm",
+    "apt",
+    "apt-get",
+    "modprobe",
+    "podman",
+    "docker",
+    "buildah",
+    "runuser",
+    "perf",
+    "python3",
+    "export",
     "valgrind",
     "kill",
     "cp",
@@ -62,24 +79,36 @@ const PROGRAMS: [&str; 22] = [
     "mkdir",
     "curl",
     "git",
-    "bench/report",
-    "bench/icount",
-    "bench/versus-opensm",
-    "tests/run",
-    "fuzz/seeds",
 ];
 
 /// True for a line that is a command and not prose or output.
-pub(crate) fn is_command(line: &str) -> bool {
+pub fn is_command(line: &str) -> bool {
     let line = line.trim_start();
     let line = line.strip_prefix("$ ").unwrap_or(line);
-    let word = line.split_whitespace().next().unwrap_or_default();
-    PROGRAMS.contains(&word) && line != word && !line.starts_with("sapphire: ")
+    // Variables before it are of its environment.
+    let is_variable = |word: &&str| {
+        let name = word.split_once('=').map_or("", |(name, _)| name);
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|c| c.is_ascii_uppercase() || b"_".contains(&c))
+    };
+    let mut words = line.split_whitespace().skip_while(is_variable);
+    let word = words.next().unwrap_or_default();
+    let is_known = PROGRAMS.contains(&word) || is_of_the_clone(word);
+    is_known && line != word && !line.starts_with("sapphire: ")
+}
+
+/// Programs that lie in the repository, by their path.
+fn is_of_the_clone(word: &str) -> bool {
+    let is_below = |folder: &&str| word.starts_with(*folder);
+    let folders = ["./", "tests/", "bench/", "fuzz/", "tools/", "docs/", ".ci/"];
+    folders.iter().any(is_below) && !word.ends_with([',', ':', '.', ')']) && !word.contains('`')
 }
 
 /// The blocks of a document. Errors: a mark without a reason or without a block, commands where nothing runs
 /// them; each with its line.
-pub(crate) fn blocks(text: &str) -> Result<Vec<Block>> {
+pub fn blocks(text: &str) -> Result<Vec<Block>> {
     let mut reading = Reading::default();
     for (number, line) in text.lines().enumerate() {
         let number = number + 1;
@@ -118,18 +147,22 @@ impl Reading {
                     "console" => Kind::Console,
                     _ => Kind::Other,
                 };
-                let (lines, mark) = (Vec::new(), self.mark.take());
                 let block = Block {
                     line: number,
                     kind,
-                    lines,
-                    mark,
+                    lines: Vec::new(),
+                    marks: std::mem::take(&mut self.marks),
                 };
                 self.open = Some((block, indent));
             }
             (None, None) => {
-                ensure!(self.mark.is_none(), "the mark above stands above no block");
-                self.mark = mark(bare)?;
+                match mark(bare)? {
+                    Some(mark) => self.marks.push(mark),
+                    None => ensure!(
+                        self.marks.is_empty(),
+                        "the mark above stands above no block"
+                    ),
+                }
                 let indented = indent >= 4 && is_command(bare);
                 ensure!(!indented, "a command that nothing runs: fence it as ```sh");
             }
@@ -139,11 +172,17 @@ impl Reading {
 }
 
 impl Block {
+    /// True for commands that a test runs where the programs are only built.
+    pub fn is_run(&self) -> bool {
+        let is_left_out = |mark: &Mark| matches!(mark, Mark::NotRun | Mark::Installs);
+        self.kind != Kind::Other && !self.marks.iter().any(is_left_out)
+    }
+
     /// Errors: it has commands and nothing runs them; a mark that means nothing.
     fn is_runnable(&self) -> Result<()> {
         let is_code = self.kind == Kind::Other;
         ensure!(
-            !(is_code && self.mark.is_some()),
+            !is_code || self.marks.is_empty(),
             "a mark above a block that is none of commands"
         );
         if let Some(line) = self.lines.iter().find(|line| is_code && is_command(line)) {
@@ -163,6 +202,15 @@ fn mark(line: &str) -> Result<Option<Mark>> {
     if let Some(reason) = said.strip_prefix("not run") {
         has_reason(reason)?;
         return Ok(Some(Mark::NotRun));
+    }
+    for (words, mark) in [
+        ("run by the tests of packages", Mark::Installs),
+        ("numbers differ", Mark::NumbersDiffer),
+    ] {
+        if let Some(reason) = said.strip_prefix(words) {
+            has_reason(reason)?;
+            return Ok(Some(mark));
+        }
     }
     if let Some(sed) = said.strip_prefix("run with: ") {
         return Ok(Some(Mark::With(sed.to_owned())));
@@ -202,6 +250,7 @@ mod tests {
             "```text\n$ sapphire demo\n```\n",
             "    sapphire fabric read -o now\n",
             "1. first\n\n        systemctl daemon-reload\n",
+            "so:\n\n    SIM_HOST=H1 LD_PRELOAD=x saquery PR\n",
         ] {
             let said = refused(text);
             assert!(said.contains("run"), "{text}: {said}");
@@ -216,6 +265,8 @@ mod tests {
             "<!-- status 3: -->\n```sh\nx\n```\n",
             "<!-- not run: needs an HCA -->\n\n```sh\nx\n```\n",
             "<!-- not run: needs an HCA -->\n```toml\nx\n```\n",
+            "<!-- numbers differ -->\n```console\nx\n```\n",
+            "<!-- numbers differ: they are times -->\nx\n",
         ] {
             refused(text);
         }
@@ -224,6 +275,8 @@ mod tests {
         )
         .unwrap();
         assert_eq!(fine[0].lines, ["a \\", "  b"]);
-        assert_eq!((fine[0].line, &fine[0].mark), (3, &Some(Mark::NotRun)));
+        assert_eq!((fine[0].line, &fine[0].marks[..]), (3, &[Mark::NotRun][..]));
+        let both = "<!-- status 3: it is refused -->\n<!-- numbers differ: it is a time -->\n```sh\na\n```\n";
+        assert_eq!(blocks(both).unwrap()[0].marks.len(), 2);
     }
 }

@@ -9,41 +9,86 @@ use super::blocks::{Block, Kind, Mark};
 
 /// Output that a document promises.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Promise {
+pub struct Promise {
     /// Of the command, from 1; also the name of the file that the script puts the output in.
-    pub(crate) line: usize,
-    pub(crate) output: Vec<String>,
+    pub line: usize,
+    /// What the document shows below it.
+    pub output: Vec<String>,
+    /// Numbers in it stand for any.
+    pub numbers_differ: bool,
 }
 
 impl Promise {
-    /// True where this is what was promised, of which `...` leaves out the rest; nothing is promised by showing
+    /// True where this is what was promised, of which `...` leaves out any lines; nothing is promised by showing
     /// nothing.
-    pub(crate) fn is_kept(&self, printed: &str) -> bool {
-        let mut printed = printed.lines().map(str::trim_end);
-        for line in &self.output {
-            if line == "..." {
-                return true;
-            }
-            if printed.next() != Some(line.trim_end()) {
-                return false;
-            }
-        }
-        self.output.is_empty() || printed.next().is_none()
+    pub fn is_kept(&self, printed: &str) -> bool {
+        let seen = |line: &str| match self.numbers_differ {
+            true => without_numbers(line),
+            false => line.trim_end().to_owned(),
+        };
+        let shown: Vec<String> = self.output.iter().map(|line| seen(line)).collect();
+        let printed: Vec<String> = printed.lines().map(seen).collect();
+        shown.is_empty() || is_alike(&shown, &printed)
     }
+}
+
+fn is_alike(shown: &[String], printed: &[String]) -> bool {
+    match shown.split_first() {
+        None => printed.is_empty(),
+        Some((left_out, rest)) if left_out == "..." => {
+            let mut ends = (0..=printed.len()).filter_map(|from| printed.get(from..));
+            ends.any(|end| is_alike(rest, end))
+        }
+        Some((line, rest)) => printed
+            .split_first()
+            .is_some_and(|(first, more)| first == line && is_alike(rest, more)),
+    }
+}
+
+/// The line with `#` for each number, and one blank for some: columns are as wide as their numbers.
+fn without_numbers(line: &str) -> String {
+    let mut text = String::new();
+    let mut rest = line.trim_end();
+    while let Some(c) = rest.chars().next() {
+        let end = match c {
+            '0'..='9' => rest.find(|c: char| !(c.is_ascii_digit() || c == '.')),
+            ' ' => rest.find(|c| c != ' '),
+            _ => Some(c.len_utf8()),
+        };
+        let (part, after) = rest.split_at(end.unwrap_or(rest.len()));
+        text.push_str(match c {
+            '0'..='9' => "#",
+            ' ' => " ",
+            _ => part,
+        });
+        rest = after;
+    }
+    text
 }
 
 /// A document as a script of bash.
 #[derive(Debug, Default)]
-pub(crate) struct Script {
+pub struct Script {
     lines: Vec<String>,
-    pub(crate) promises: Vec<Promise>,
+    /// What its commands are to print.
+    pub promises: Vec<Promise>,
     /// A command of a console begins there and goes on.
     open: Option<usize>,
 }
 
 impl Script {
-    /// Of blocks that are to be run. Errors: a mark that cannot be followed.
-    pub(crate) fn of(blocks: &[Block]) -> Result<Self> {
+    /// Of blocks that are run where the programs are built. Errors: a mark that cannot be followed.
+    pub fn of(blocks: &[Block]) -> Result<Self> {
+        Self::of_those(blocks.iter().filter(|block| block.is_run()))
+    }
+
+    /// The same with what installs. Errors: a mark that cannot be followed.
+    pub fn of_installing(blocks: &[Block]) -> Result<Self> {
+        let installs = |block: &Block| block.marks.contains(&Mark::Installs);
+        Self::of_those(blocks.iter().filter(|it| it.is_run() || installs(it)))
+    }
+
+    fn of_those<'b>(blocks: impl Iterator<Item = &'b Block>) -> Result<Self> {
         let mut script = Self::default();
         // A document begins with its title.
         script.put(1, ". \"$PRELUDE\"");
@@ -56,22 +101,24 @@ impl Script {
     }
 
     /// The text for bash.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         self.lines.join("\n") + "\n"
     }
 
     fn add(&mut self, block: &Block) -> Result<()> {
         let end = block.line + block.lines.len() + 1;
-        let lines = match &block.mark {
-            Some(Mark::NotRun) => return Ok(()),
-            Some(Mark::With(sed)) => edited(&block.lines, sed)?,
-            Some(Mark::Status(statuses)) => {
-                self.put(block.line, &format!("expect {}", statuses.join(" ")));
-                self.put(end, "expected");
-                block.lines.clone()
+        let mut lines = block.lines.clone();
+        for mark in &block.marks {
+            match mark {
+                Mark::With(sed) => lines = edited(&lines, sed)?,
+                Mark::Status(statuses) => {
+                    self.put(block.line, &format!("expect {}", statuses.join(" ")));
+                    self.put(end, "expected");
+                }
+                Mark::NotRun | Mark::Installs | Mark::NumbersDiffer => {}
             }
-            None => block.lines.clone(),
-        };
+        }
+        let first = self.promises.len();
         let numbered = lines.iter().zip(block.line + 1..);
         match block.kind {
             Kind::Script => numbered.for_each(|(line, at)| self.put(at, &waits(line))),
@@ -80,6 +127,10 @@ impl Script {
                 self.close(end);
             }
             Kind::Other => {}
+        }
+        let differ = block.marks.contains(&Mark::NumbersDiffer);
+        for promise in self.promises.iter_mut().skip(first) {
+            promise.numbers_differ = differ;
         }
         Ok(())
     }
@@ -95,6 +146,7 @@ impl Script {
             self.promises.push(Promise {
                 line: at,
                 output: Vec::new(),
+                numbers_differ: false,
             });
         } else if goes_on {
             self.put(at, line);
@@ -157,7 +209,7 @@ fn edited(lines: &[String], sed: &str) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::blocks::blocks;
+    use crate::pages::blocks::blocks;
 
     #[test]
     fn lines_stay_where_they_are() {
@@ -173,8 +225,35 @@ mod tests {
             script.promises[0],
             Promise {
                 line: 3,
-                output: vec!["said".to_owned()]
+                output: vec!["said".to_owned()],
+                numbers_differ: false,
             }
         );
+    }
+
+    fn promise(output: &[&str], numbers_differ: bool) -> Promise {
+        Promise {
+            line: 1,
+            output: output.iter().map(|&line| line.to_owned()).collect(),
+            numbers_differ,
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_any_lines_and_no_others() {
+        let some = promise(&["a", "...", "c"], false);
+        assert!(some.is_kept("a\nb\nb\nc\n") && some.is_kept("a\nc\n"));
+        assert!(!some.is_kept("a\nc\nd\n") && !some.is_kept("b\nc\n") && !some.is_kept("a\n"));
+        assert!(promise(&["a", "..."], false).is_kept("a\nb\n"));
+    }
+
+    #[test]
+    fn numbers_differ_where_the_document_says_so() {
+        let shown = "ready, epoch 1,   12 ms old";
+        let printed = "ready, epoch 2, 1.5 ms old\n";
+        assert!(promise(&[shown], true).is_kept(printed));
+        assert!(!promise(&[shown], false).is_kept(printed));
+        assert!(!promise(&[shown], true).is_kept("failed, epoch 2, 1.5 ms old\n"));
+        assert!(!promise(&[shown], true).is_kept("ready, epoch , 1.5 ms old\n"));
     }
 }
