@@ -1,30 +1,18 @@
 //! Calls that wait for their answer.
 //!
-//! How a call waits, and what it costs:
-//!
-//! ```text
-//!  2,000 looks           some microseconds, all of a core: most answers come here
-//!  then yields           to 0.5 ms: gives the core to others between looks
-//!  then naps of 50 us    to the deadline; each with a look whether the daemon lives
-//! ```
+//! How a call waits, and what it costs, is in `pace`.
 //!
 //! A call gives up at its deadline, but the daemon may still answer. The slot then comes back
 //! later, in its turn, and is dropped by the next call (`abandoned`): positions only grow, so an
 //! answer of before is never taken for one of now.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use sa_wire::path_record::PathRecord;
 
+use super::pace::Pace;
 use super::{Client, Error, request};
 use sa_ring::layout::{MAD_SIZE, state};
-
-/// Looks before a waiting call gives the core to others.
-const SPINS: u32 = 2_000;
-/// After that long it sleeps between looks.
-const AWAKE: Duration = Duration::from_micros(500);
-/// How long it sleeps between two looks then.
-const NAP: Duration = Duration::from_micros(50);
 
 impl Client {
     /// One path between two ports, by GIDs. Errors: [`Error`].
@@ -129,13 +117,13 @@ impl Client {
         deadline: Instant,
         mut look: impl FnMut(&mut Self) -> Option<T>,
     ) -> Result<T, Error> {
-        for _ in 0..SPINS {
+        let mut pace = Pace::default();
+        while pace.is_spinning() {
             if let Some(found) = look(self) {
                 return Ok(found);
             }
-            core::hint::spin_loop();
+            pace.pause();
         }
-        let began = Instant::now();
         loop {
             // In this order: what was answered before the end counts.
             let alive = self.check();
@@ -143,15 +131,10 @@ impl Client {
                 return Ok(found);
             }
             alive?;
-            let now = Instant::now();
-            if now >= deadline {
+            if Instant::now() >= deadline {
                 return Err(Error::TimedOut);
             }
-            if now - began < AWAKE {
-                std::thread::yield_now();
-            } else {
-                std::thread::sleep(NAP);
-            }
+            pace.pause();
         }
     }
 }

@@ -97,6 +97,15 @@ impl Client {
         Ok(())
     }
 
+    /// The same, in no more than this time; none: in that of its options.
+    pub(crate) fn reconnect_within(&mut self, left: Option<Duration>) -> Result<(), Error> {
+        let timeout = self.options.timeout;
+        self.options.timeout = left.map_or(timeout, |left| left.min(timeout));
+        let done = self.reconnect();
+        self.options.timeout = timeout;
+        done
+    }
+
     /// How long the calls that wait do.
     pub const fn set_timeout(&mut self, timeout: Duration) {
         self.options.timeout = timeout;
@@ -200,7 +209,7 @@ fn accepted(file: &OwnedFd) -> Result<Memory, String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use core::sync::atomic::Ordering;
     use std::path::PathBuf;
     use std::thread;
@@ -212,7 +221,7 @@ mod tests {
     use sa_ring::packets::SEALS;
 
     /// A daemon that does as it is told.
-    fn listen(path: &Path) -> io::Result<OwnedFd> {
+    pub(crate) fn listen(path: &Path) -> io::Result<OwnedFd> {
         let socket = packets::socket()?;
         rustix::net::bind(&socket, &packets::address(path)?)?;
         rustix::net::listen(&socket, 4)?;
@@ -269,7 +278,8 @@ mod tests {
         against(welcome, file).0.err().unwrap().to_string()
     }
 
-    fn described(slots: u32) -> OwnedFd {
+    /// The memory of a ring, as a daemon sends it.
+    pub(crate) fn described(slots: u32) -> OwnedFd {
         let size = size_of_ring(usize::try_from(slots).unwrap()) as u64;
         let file = memory(size, SEALS).unwrap();
         Memory::map(file.as_fd(), slots)

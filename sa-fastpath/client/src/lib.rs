@@ -25,7 +25,33 @@
 //! # }
 //! ```
 //!
-//! Many at once: claim slots, fill them, publish them, and take what comes back, in order.
+//! Many paths, each with what it is to be good for, in one call that ends:
+//!
+//! ```no_run
+//! use sa_client::query::{End, PathQuery};
+//! use sa_client::resolve::{Answer, Bulk};
+//! use sa_wire::ServiceId;
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let mut client = sa_client::Client::connect("/run/sapphire/ring".as_ref())?;
+//! let (source, nvme) = ("0x0002c90300001234".parse()?, ServiceId(0x0106_1144));
+//! let ends: Result<Vec<End>, _> = ["17", "fe80::2:c903:0:5678"].iter().map(|end| end.parse()).collect();
+//! let queries: Vec<_> = ends?
+//!     .into_iter()
+//!     .map(|end| PathQuery::between(source, end).service_id(nvme))
+//!     .collect();
+//! let (answers, summary) = client.resolve(&queries, Bulk::default())?;
+//! for answer in answers {
+//!     match answer {
+//!         Answer::Found(path) => println!("SL {}", path.qos_class_sl.sl()),
+//!         Answer::Refused(status) => println!("no path: {status}"),
+//!         Answer::None => println!("not known: {:?}", summary.trouble),
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The calls below that: claim slots, fill them, publish them, and take what comes back, in order.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), sa_client::Error> {
@@ -65,7 +91,10 @@ mod connect;
 mod error;
 mod home;
 mod late;
+mod pace;
+pub mod query;
 pub mod request;
+pub mod resolve;
 
 use core::mem::ManuallyDrop;
 use std::os::fd::{AsFd, OwnedFd};

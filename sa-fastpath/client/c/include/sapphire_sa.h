@@ -70,6 +70,86 @@ struct sa_path {
     uint8_t record[64];  /* all of it, as on the wire */
 };
 
+/* One end of a path, as the program knows it: by LID, GID or GUID. sa_end_parse reads all three. */
+#define SA_END_LID 1
+#define SA_END_GID 2
+#define SA_END_GUID 3
+struct sa_end {
+    uint64_t guid;       /* of the port; in the host's order */
+    uint8_t gid[16];     /* as on the wire */
+    uint16_t lid;
+    uint8_t kind;        /* SA_END_*: which of the three counts */
+    uint8_t reserved[5]; /* zero */
+};
+
+/* Which fields of a query count. */
+#define SA_WISH_SERVICE_ID 0x001u
+#define SA_WISH_PKEY 0x002u
+#define SA_WISH_QOS_CLASS 0x004u
+#define SA_WISH_SL 0x008u
+#define SA_WISH_TRAFFIC_CLASS 0x010u
+#define SA_WISH_FLOW_LABEL 0x020u
+#define SA_WISH_HOP_LIMIT 0x040u
+#define SA_WISH_MTU 0x080u         /* with its selector, as the next two */
+#define SA_WISH_RATE 0x100u
+#define SA_WISH_PACKET_LIFE 0x200u
+#define SA_WISH_ONE_WAY 0x400u     /* no field: the way back need not exist */
+
+/* How an MTU, rate or packet life time is meant. */
+#define SA_GREATER 0
+#define SA_LESS 1
+#define SA_EXACTLY 2
+#define SA_BEST 3 /* the largest, of life times the smallest; the value does not count, but is a code */
+
+/* One path that is asked for. Begin with zeros; the ends must be named, anything else may be wished. */
+struct sa_path_query {
+    struct sa_end source;
+    struct sa_end destination;
+    uint64_t service_id;
+    uint32_t wishes;         /* SA_WISH_* of the fields that count */
+    uint32_t flow_label;     /* 20 bits */
+    uint16_t pkey;
+    uint16_t qos_class;      /* 12 bits */
+    uint8_t sl;
+    uint8_t traffic_class;
+    uint8_t hop_limit;
+    uint8_t mtu_selector;    /* SA_GREATER and so on */
+    uint8_t mtu;             /* code, as in struct sa_path */
+    uint8_t rate_selector;
+    uint8_t rate;            /* code */
+    uint8_t packet_life_selector;
+    uint8_t packet_life;     /* 4.096 us * 2^n */
+    uint8_t reserved[3];     /* zero */
+};
+
+/* How many are resolved, and what came of it. Begin with SA_BULK_INIT: sizes tell the library which
+ * version of the structs a program was compiled with. 0 stands for the usual value. */
+struct sa_bulk {
+    uint32_t size, query_size, answer_size;
+    uint32_t window;       /* most requests in flight; usually 256, never more than the ring's slots */
+    uint32_t deadline;     /* for all together, in milliseconds; usually 10000 */
+    uint32_t patience;     /* a request is sent again if its late reply does not come within so many
+                              milliseconds; usually 500 */
+    uint16_t requester;    /* LID of who asks; 0: the daemon's own port. Heeded from root and its user. */
+    uint8_t once;          /* not 0: where the daemon ends, do not wait for the next one */
+    uint8_t reserved[5];   /* zero */
+    uint64_t found;        /* these are written by the call: requests with a path, */
+    uint64_t refused;      /* with a status of the SA, */
+    uint64_t unanswered;   /* without an answer in time, */
+    uint64_t sent_again;   /* and how often one was sent again */
+};
+#define SA_BULK_INIT \
+    { (uint32_t)sizeof(struct sa_bulk), (uint32_t)sizeof(struct sa_path_query), \
+      (uint32_t)sizeof(struct sa_answer), 0, 0, 0, 0, 0, {0, 0, 0, 0, 0}, 0, 0, 0, 0 }
+
+/* What became of one query. */
+struct sa_answer {
+    int32_t status;      /* 0: found; positive: the SA's status, there is no such path;
+                            SA_ERROR_TIMED_OUT: no answer in time, so it is not known */
+    uint32_t reserved;
+    struct sa_path path; /* zeros where none was found */
+};
+
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define SA_STATIC_ASSERT(condition) static_assert(condition, #condition)
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
@@ -83,6 +163,13 @@ SA_STATIC_ASSERT(offsetof(struct sa_slot, state) == 4);
 SA_STATIC_ASSERT(offsetof(struct sa_slot, mad) == 8);
 SA_STATIC_ASSERT(sizeof(struct sa_path) == 120);
 SA_STATIC_ASSERT(offsetof(struct sa_path, record) == 56);
+SA_STATIC_ASSERT(sizeof(struct sa_end) == 32);
+SA_STATIC_ASSERT(sizeof(struct sa_path_query) == 96);
+SA_STATIC_ASSERT(offsetof(struct sa_path_query, wishes) == 72);
+SA_STATIC_ASSERT(offsetof(struct sa_path_query, sl) == 84);
+SA_STATIC_ASSERT(sizeof(struct sa_bulk) == 64);
+SA_STATIC_ASSERT(offsetof(struct sa_bulk, found) == 32);
+SA_STATIC_ASSERT(sizeof(struct sa_answer) == 128);
 
 typedef struct sa_client sa_client;
 
@@ -111,6 +198,19 @@ int sa_client_path_record(sa_client *client, const uint8_t sgid[16], const uint8
                           struct sa_path *path);
 int sa_client_path_record_by_lid(sa_client *client, uint16_t slid, uint16_t dlid,
                                  struct sa_path *path);
+
+/* Reads a LID or GUID as a number (0x for hexadecimal) or a GID as an IPv6 address. */
+int sa_end_parse(struct sa_end *end, const char *text);
+
+/* The paths of all pairs of a job: count queries, the answer to each in its place. Waits, until each
+ * has an answer or the deadline. What the daemon gave up, because it has no snapshot yet or too much
+ * to do, is sent again, and where it ends so is what it had not answered, to the next one.
+ *
+ * 0: every query has an answer of the SA. SA_ERROR_ARGUMENT (sa_client_error says which query),
+ * SA_ERROR_IN_FLIGHT, SA_ERROR_FORKED: nothing was asked, nothing written. Else some have no answer, and
+ * this is why. */
+int sa_client_resolve(sa_client *client, const struct sa_path_query *queries, size_t count,
+                      struct sa_answer *answers, struct sa_bulk *bulk);
 
 /* The reply to any request of length bytes from a LID, however long it is; waits. In *reply_size is
  * the room at reply, then the length of the reply, also when there was not room enough

@@ -2,7 +2,8 @@
 //!
 //! Why a layer of its own: C has no lifetimes, so what a call leaves for its caller (the text of an
 //! error, a late reply) is kept in the handle until the next call of the same kind. What C is told,
-//! numbers and structs, is in `values`. Slots are those of the ring itself: batch calls copy nothing.
+//! numbers and structs, is in `values`
+//! and `queries`; many paths at once are in `resolve`. Slots are those of the ring itself: batch calls copy nothing.
 //!
 //! Invariants that the blocks below name:
 //! - *caller*: pointers that are not null point to what the header says, for as long as the call
@@ -11,6 +12,8 @@
 
 #![allow(unsafe_code)]
 
+mod queries;
+mod resolve;
 mod values;
 
 use core::ffi::{CStr, c_char, c_int};

@@ -52,6 +52,25 @@ pub(crate) const ARGUMENT: c_int = -5;
 pub(crate) const ROOM: c_int = -8;
 
 impl SaPath {
+    /// Where there is no path: zeros.
+    pub(crate) const NONE: Self = Self {
+        dgid: [0; 16],
+        sgid: [0; 16],
+        dlid: 0,
+        slid: 0,
+        pkey: 0,
+        sl: 0,
+        mtu: 0,
+        rate: 0,
+        packet_life: 0,
+        hop_limit: 0,
+        tclass: 0,
+        flow_label: 0,
+        reversible: 0,
+        reserved: [0; 7],
+        record: [0; 64],
+    };
+
     /// The fields of a path in host order, as the header file has them.
     pub(crate) fn of(record: &PathRecord) -> Self {
         let mut whole = [0; 64];

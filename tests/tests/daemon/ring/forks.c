@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +29,9 @@ static void every_call_says_so(sa_client *client)
     uint8_t mad[256] = {0}, reply[256];
     size_t size = sizeof reply, count = 99;
     uint64_t position;
+    struct sa_path_query query;
+    struct sa_answer answer;
+    struct sa_bulk bulk = SA_BULK_INIT;
 
     MUST(sa_client_check(client) == SA_ERROR_FORKED);
     MUST(sa_client_path_record_by_lid(client, 1, 2, &path) == SA_ERROR_FORKED);
@@ -37,6 +41,10 @@ static void every_call_says_so(sa_client *client)
     MUST(sa_client_replies(client, &count) == NULL && count == 0);
     sa_client_release(client, 4);
     MUST(sa_client_late_reply(client, &position, &count) == NULL);
+    memset(&query, 0, sizeof query);
+    query.source.kind = query.destination.kind = SA_END_LID;
+    query.source.lid = query.destination.lid = 1;
+    MUST(sa_client_resolve(client, &query, 1, &answer, &bulk) == SA_ERROR_FORKED);
 }
 
 /* What a child does, by number. */

@@ -2,6 +2,7 @@
 
 pub(crate) mod hostile;
 mod limits;
+mod resolve;
 mod users;
 
 use std::fs;

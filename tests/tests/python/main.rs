@@ -1,0 +1,3 @@
+//! The Python package `sapphire_sa`.
+
+mod wheel;
