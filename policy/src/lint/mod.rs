@@ -51,7 +51,7 @@ pub use catalogue::{CATALOGUE, Check, Needs};
 pub use classes::PortClasses;
 pub use finding::{Finding, LintId, Related, UnknownLint, in_order};
 pub use pairs::HeldSets;
-pub use remarks::id_of_error;
+pub use remarks::{diagnostic_of_error, id_of_error};
 pub use rules::shadow::{Hopeless, Life, Witness};
 
 use std::collections::BTreeMap;

@@ -11,7 +11,7 @@
 
 use std::borrow::Cow;
 
-use sa_text::Spanned;
+use sa_text::{Diagnostic, Severity, Spanned};
 
 use crate::error::{Error, Problem, Remark};
 use crate::lint::finding::{Finding, LintId};
@@ -39,6 +39,20 @@ const fn id_of_remark(remark: &Remark) -> LintId {
         Remark::NoSuchVl(_) | Remark::ScopeRange { .. } => LintId::RANGE,
         Remark::LongTable { .. } | Remark::ShortTable { .. } => LintId::RANGE,
         _ => LintId::FORM,
+    }
+}
+
+/// What makes a file be refused, as a remark about its text. What was expected comes before the advice.
+pub fn diagnostic_of_error(error: &Error) -> Diagnostic {
+    let expected = error.expected();
+    let expected = expected.map(|expected| format!("expected {expected}").into());
+    let help = error.help().map(Into::into);
+    Diagnostic {
+        code: id_of_error(error).map(|id| id.to_string().into()),
+        severity: Severity::Error,
+        place: Some(error.span),
+        message: error.message(),
+        help: expected.into_iter().chain(help).collect(),
     }
 }
 

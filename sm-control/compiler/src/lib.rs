@@ -8,7 +8,8 @@
 //! and stand behind it.
 //!
 //! Beside it lies all that follows from the same values: tables of a policy's `qos-setup`
-//! ([`qos_setup`]), what is wrong with a policy on this fabric ([`lint`]), why a pair of ports gets
+//! ([`qos_setup`]), what is wrong with a policy on this fabric ([`lint`]), what another one would change
+//! ([`policy_change`]), why a pair of ports gets
 //! the path it gets ([`account`], and [`why`] where it gets none), and the dumps that OpenSM would write ([`export`]).
 //!
 //! What it does not do: publish, serve, or ask an SA. A fabric that a running SA told comes in as a
@@ -41,8 +42,10 @@ pub mod lint;
 pub mod off_subnet;
 pub mod path_json;
 pub mod pipeline;
+pub mod policy_change;
 pub mod prefix_routes;
 pub mod qos_setup;
 pub mod reference;
+pub mod snapshot_change;
 pub mod state;
 pub mod why;

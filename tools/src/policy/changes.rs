@@ -14,32 +14,21 @@
 //! How many kinds of requests there are depends on the rules; where there are too many, not all are
 //! asked, `complete` is false and the counts say "at least".
 
-use policy::diff::{
-    Answers, Example, GroupChange, LevelChange, Transition, answers, group_changes, level_changes,
-    offer_with,
-};
-use policy::model::{LevelIx, RuleIx};
-use policy::{Policy, Semantics};
+use policy::diff::{Answers, Example, GroupChange, Transition, offer_with};
+use policy::model::RuleIx;
+use sa_compiler::policy_change::{Ground, PolicyChange, level_in_words};
 use sa_fabric::display::first_few;
-use sa_snapshot::model::FlowLabels;
-use sa_wire::ServiceId;
 use serde::Serialize;
 
 use super::file::{PolicyFile, Site};
 use super::source::refused;
 use crate::failure::Outcome;
 
-/// Everything that differs.
-///
-/// Holds the old policy itself, and borrows the new one, which the verb goes on using.
+/// Everything that differs, and the files that it is told of.
 pub(super) struct Changes<'a> {
-    old: PolicyFile,
+    old: &'a PolicyFile,
     new: &'a PolicyFile,
-    site: Option<&'a Site>,
-    levels: Vec<LevelChange>,
-    groups: Vec<GroupChange>,
-    /// None without a fabric.
-    answers: Option<Answers>,
+    change: PolicyChange<'a>,
 }
 
 /// The same for programs.
@@ -123,49 +112,40 @@ struct Request {
 
 impl<'a> Changes<'a> {
     pub(super) fn new(
-        old: PolicyFile,
+        old: &'a PolicyFile,
         new: &'a PolicyFile,
         site: Option<&'a Site>,
     ) -> Outcome<Self> {
-        let levels = level_changes(&old.policy, &new.policy);
-        let (mut groups, mut found) = (Vec::new(), None);
-        if let Some(site) = site {
-            let (ports, partitions) = (&site.facts, &site.sources.partitions);
-            let refused = |error: policy::Error| refused(&new.name, &new.text, &error);
-            groups = group_changes(&old.policy, &new.policy, ports, partitions).map_err(refused)?;
-            let compared = answers(&old.policy, &new.policy, ports, partitions);
-            found = Some(compared.map_err(refused)?);
-        }
-        Ok(Self {
-            old,
-            new,
-            site,
-            levels,
-            groups,
-            answers: found,
-        })
+        let ground = site.map(|site| Ground {
+            ports: &site.facts,
+            partitions: &site.sources.partitions,
+            subnet: &site.sources.subnet,
+        });
+        let change = PolicyChange::between(&old.policy, &new.policy, ground)
+            .map_err(|error| refused(&new.name, &new.text, &error))?;
+        Ok(Self { old, new, change })
     }
 
     /// For machines.
     pub(super) fn report(&self) -> Report<'_> {
-        let levels = self.levels.iter().map(|level| Level {
+        let levels = self.change.levels.iter().map(|level| Level {
             name: &level.name,
             change: level.fate.word(),
             old: level.old.as_deref(),
             new: level.new.as_deref(),
         });
-        let groups = self.groups.iter().map(|group| Group {
+        let groups = self.change.groups.iter().map(|group| Group {
             name: &group.name,
             change: group.fate.word(),
-            gained: self.names(&group.gained),
-            lost: self.names(&group.lost),
+            gained: self.change.names(&group.gained),
+            lost: self.change.names(&group.lost),
         });
         let (old, new) = (&self.old.policy.rules, &self.new.policy.rules);
-        let answers = self.answers.as_ref();
+        let answers = self.change.answers.as_ref();
         Report {
             old: &self.old.name,
             old_dialect: self.old.policy.dialect.word(),
-            semantics_changed: self.semantics().is_some(),
+            semantics_changed: self.change.semantics().is_some(),
             levels: levels.collect(),
             groups: groups.collect(),
             rules: Rules {
@@ -193,12 +173,12 @@ impl<'a> Changes<'a> {
             new_gives: offer_with(to, transition.labels.1),
             pairs: transition.pairs,
             example: Request {
-                source: self.name(query.source),
-                destination: self.name(query.destination),
+                source: self.change.name(query.source),
+                destination: self.change.name(query.destination),
                 qos_class: query.qos_class,
                 tclass: query.tclass,
                 service_id: query.service_id.map(|id| format!("0x{id:x}")),
-                service: query.service_id.map(|id| self.service(id)),
+                service: query.service_id.map(|id| self.change.service(id)),
                 pkey: query.pkey.map(|pkey| format!("0x{pkey:x}")),
                 old_rule_line: example.old.map(|rule| old.rule(rule).span.start.line),
                 new_rule_line: example.new.map(|rule| new.rule(rule).span.start.line),
@@ -210,11 +190,11 @@ impl<'a> Changes<'a> {
     pub(super) fn print(&self) {
         outln!();
         outln!("changes from {}", self.old.name);
-        if let Some((old, new)) = self.semantics() {
+        if let Some((old, new)) = self.change.semantics() {
             outln!("meant       otherwise: {old}");
             outln!("            now: {new}");
         }
-        for level in &self.levels {
+        for level in &self.change.levels {
             let was = level.old.as_deref().unwrap_or("(none)");
             let is = level.new.as_deref().unwrap_or("(none)");
             outln!(
@@ -223,7 +203,7 @@ impl<'a> Changes<'a> {
                 level.fate.word()
             );
         }
-        for group in &self.groups {
+        for group in &self.change.groups {
             outln!(
                 "group       {} {}{}",
                 group.name,
@@ -233,7 +213,7 @@ impl<'a> Changes<'a> {
         }
         let (old, new) = (self.old.policy.rules.len(), self.new.policy.rules.len());
         outln!("rules       {old} -> {new}");
-        match &self.answers {
+        match &self.change.answers {
             Some(answers) => self.print_answers(answers),
             None => outln!("pairs       not counted; give --fabric"),
         }
@@ -260,52 +240,32 @@ impl<'a> Changes<'a> {
             outln!(
                 "pairs       {least}{}: {} -> {}",
                 transition.pairs,
-                level(old, (transition.old, transition.labels.0)),
-                level(new, (transition.new, transition.labels.1))
+                level_in_words(old, transition.old, transition.labels.0),
+                level_in_words(new, transition.new, transition.labels.1)
             );
             outln!("            {}", self.example(&transition.example));
         }
     }
 
-    /// What the new policy's names say of an id.
-    fn service(&self, id: u64) -> String {
-        self.new.policy.ulp_names.describe(ServiceId(id))
-    }
-
     /// A request in words, with the rules that it met and meets.
     fn example(&self, example: &Example) -> String {
         let query = &example.query;
-        let fields = [
-            query.qos_class.map(|class| format!("QoS class {class}")),
-            query.tclass.map(|tclass| format!("TClass {tclass}")),
-            query
-                .service_id
-                .map(|id| format!("service id 0x{id:x} ({})", self.service(id))),
-            query.pkey.map(|pkey| format!("P_Key 0x{pkey:04x}")),
-        ];
-        let named: Vec<String> = fields.into_iter().flatten().collect();
-        let with = match named.is_empty() {
-            true => String::from("no further fields"),
-            false => named.join(", "),
-        };
+        let with = self.change.asked(query);
         format!(
             "such as {} to {} with {with}: {} -> {}",
-            self.name(query.source),
-            self.name(query.destination),
-            rule(&self.old, example.old),
+            self.change.name(query.source),
+            self.change.name(query.destination),
+            rule(self.old, example.old),
             rule(self.new, example.new)
         )
     }
 
-    /// How both are meant; none where that is the same.
-    fn semantics(&self) -> Option<(Semantics, Semantics)> {
-        let both = (self.old.policy.semantics, self.new.policy.semantics);
-        (both.0 != both.1).then_some(both)
-    }
-
     /// Those that were found; none without a fabric.
     fn transitions(&self) -> impl Iterator<Item = &Transition> {
-        self.answers.iter().flat_map(|answers| &answers.transitions)
+        self.change
+            .answers
+            .iter()
+            .flat_map(|answers| &answers.transitions)
     }
 
     /// Who comes into a group and who goes.
@@ -315,33 +275,11 @@ impl<'a> Changes<'a> {
             false => format!(
                 "; {} {word}: {}",
                 ports.len(),
-                first_few(&self.names(ports))
+                first_few(&self.change.names(ports))
             ),
         };
         side("come", &group.gained) + &side("go", &group.lost)
     }
-
-    /// In the same order.
-    fn names(&self, ports: &[usize]) -> Vec<String> {
-        ports.iter().map(|port| self.name(*port)).collect()
-    }
-
-    /// By its number where the fabric does not know the port; a subnet numbers its end ports as the
-    /// facts of [`Site`] do.
-    fn name(&self, port: usize) -> String {
-        let subnet = self.site.map(|site| &site.sources.subnet);
-        let named = subnet.and_then(|subnet| {
-            let end = subnet.end_ports().get(port)?;
-            Some(subnet.fabric().port_name(end.at))
-        });
-        named.unwrap_or_else(|| format!("port {port}"))
-    }
-}
-
-/// A level, with what it gives.
-fn level(policy: &Policy, (at, labels): (LevelIx, FlowLabels)) -> String {
-    let level = policy.level(at);
-    format!("{} ({})", level.title(), offer_with(level, labels))
 }
 
 /// Where a rule stands. `at`: none for the default level.

@@ -41,10 +41,16 @@ pub(crate) fn run(verb: &Check) -> Outcome {
     let site = verb.file.site()?;
     let read = verb.file.read(site.as_ref())?;
     // Before anything is printed: an old file that does not load ends the verb without half of an output.
-    let changes = match &verb.diff {
-        Some(path) => Some(changes_from(verb, path, &read, site.as_ref())?),
-        None => None,
-    };
+    // The old policy is read in the dialect that it looks like: it may be another one.
+    let old = verb.diff.as_ref().map(|path| {
+        let options = verb.file.options(site.as_ref())?;
+        file::read(path, None, &options, site.as_ref())
+    });
+    let old = old.transpose()?;
+    let changes = old
+        .as_ref()
+        .map(|old| Changes::new(old, &read, site.as_ref()));
+    let changes = changes.transpose()?;
     let remarks = remarks(&read, site.as_ref());
     if verb.json {
         json::print(&Report::new(
@@ -69,19 +75,6 @@ pub(crate) fn run(verb: &Check) -> Outcome {
         return Err(Failure::refused(words).about(Location::file(&read.name)));
     }
     Ok(())
-}
-
-/// The old policy is read in the dialect that it looks like: it may be another one.
-///
-/// Errors: as of the new one.
-fn changes_from<'a>(
-    verb: &Check,
-    path: &std::path::Path,
-    new: &'a PolicyFile,
-    site: Option<&'a Site>,
-) -> Outcome<Changes<'a>> {
-    let old = file::read(path, None, &verb.file.options(site)?, site)?;
-    Changes::new(old, new, site)
 }
 
 /// What the parser and the checks of every load have to say, in the order of the file.

@@ -4,24 +4,14 @@
 //! failure of the command line, which has a file, a line and an exit status.
 
 use policy::Error;
-use policy::lint::id_of_error;
-use sa_text::{Diagnostic, Location, Severity};
+use policy::lint::diagnostic_of_error;
+use sa_text::Location;
 
 use crate::failure::Failure;
 
 /// A file that does not parse, in words.
 pub(super) fn refused(name: &str, text: &str, error: &Error) -> Failure {
-    // What was expected comes before the advice.
-    let expected = error.expected();
-    let expected = expected.map(|expected| format!("expected {expected}").into());
-    let help = error.help().map(Into::into);
-    let diagnostic = Diagnostic {
-        code: id_of_error(error).map(|id| id.to_string().into()),
-        severity: Severity::Error,
-        place: Some(error.span),
-        message: error.message(),
-        help: expected.into_iter().chain(help).collect(),
-    };
+    let diagnostic = diagnostic_of_error(error);
     let location = Location::new(name, error.span.start);
     Failure::failed(diagnostic.render(name, text).trim_end().to_owned()).about(location)
 }

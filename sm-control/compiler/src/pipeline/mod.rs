@@ -50,7 +50,7 @@ pub use crosscheck::Mismatch;
 pub use inputs::{Inputs, OnPolicyError, torus_conf_beside};
 pub use proof::{LISTED_PAIRS, Proof, check, judge, path_sls};
 pub use read::{
-    FailedPartError, OptionsProblem, ReadProblem, manager_options, options, read,
+    FailedPartError, OptionsProblem, ReadProblem, manager_options, options, parse_text, read,
     read_but_the_fabric, remark_of_note, service_ranges, ulp_names,
 };
 pub use route::{Refused, route, route_after};

@@ -47,7 +47,7 @@ use crate::off_subnet::{self, OffSubnet};
 use crate::state::Sources;
 
 pub use self::failures::FailedPartError;
-pub use self::policy::{remark_of_note, ulp_names};
+pub use self::policy::{parse_text, remark_of_note, ulp_names};
 pub use self::problem::{OptionsProblem, ReadProblem};
 
 /// Reads all inputs. Errors: the first [`ReadProblem`].

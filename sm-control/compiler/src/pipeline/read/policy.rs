@@ -14,7 +14,7 @@ use std::path::Path;
 
 use policy::lint::notes::{Note, NoteKind, fabric_notes, notes};
 use policy::model::criterion::Field;
-use policy::{Dialect, ParseOptions, Partitions, Policy, UlpNames};
+use policy::{Dialect, ParseOptions, Partitions, Policy, PortFacts, UlpNames};
 use sa_fabric::intake::Kind;
 use sa_fabric::mistaken::FileKind;
 use sa_fabric::options::OpenSmOptions;
@@ -44,14 +44,11 @@ pub(super) fn read(
     };
     let text = reader.text(Kind::Policy, "policy", path)?;
     // The file of names is read with it: a policy may use them anywhere.
-    let (dialect, reading) = reading(inputs, options)?;
     let ports = subnet.port_facts();
-    let policy = policy::parse_as(&text, dialect, &reading)
-        .and_then(|policy| policy::check(&policy, &ports, partitions).map(|()| policy))
-        .map_err(|error| {
-            let problem = ReadProblem::policy(path, error);
-            or_mistaken(path, &text, FileKind::Policy, problem)
-        });
+    let policy = parse_text(&text, inputs, options, (&ports, partitions))?.map_err(|error| {
+        let problem = ReadProblem::policy(path, error);
+        or_mistaken(path, &text, FileKind::Policy, problem)
+    });
     match (policy, inputs.on_policy_error) {
         (Ok(policy), _) => {
             let mut notes = notes(&policy);
@@ -68,6 +65,19 @@ pub(super) fn read(
         }
         (Err(problem), OnPolicyError::Fail) => Err(problem),
     }
+}
+
+/// The policy that a text comes to in a fabric, as a load would take it. Errors: the file of names cannot be read; inside: it is
+/// refused.
+pub fn parse_text(
+    text: &str,
+    inputs: &Inputs,
+    options: &OpenSmOptions,
+    (ports, partitions): (&[PortFacts], &Partitions),
+) -> Result<Result<Policy, policy::Error>, ReadProblem> {
+    let (dialect, reading) = reading(inputs, options)?;
+    let parsed = policy::parse_as(text, dialect, &reading);
+    Ok(parsed.and_then(|policy| policy::check(&policy, ports, partitions).map(|()| policy)))
 }
 
 /// Reads a policy for which there is no fabric yet, to tell what is wrong with it. Errors: as
