@@ -178,7 +178,8 @@ fn leaves(above: &[String]) -> Result<Vec<Vec<String>>> {
     let Some((_, listed)) = help.split_once("Commands:\n") else {
         return Ok(vec![above.to_vec()]);
     };
-    let lines = listed.lines().take_while(|line| !line.trim().is_empty());
+    // Groups of verbs have blank lines between them, and headings that are not indented.
+    let lines = listed.lines().take_while(|line| *line != "Options:");
     // What goes on below a verb's name is indented further.
     let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     let mut all = Vec::new();
