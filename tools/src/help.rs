@@ -82,7 +82,11 @@ mod tests {
         let command = crate::Arguments::command();
         let shown = command.get_subcommands().filter(|verb| !verb.is_hide_set());
         let verbs: BTreeSet<&str> = shown.map(Command::get_name).chain(["help"]).collect();
-        let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| *verbs).copied().collect();
+        let listed: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, verbs)| *verbs)
+            .copied()
+            .collect();
         let once: BTreeSet<&str> = listed.iter().copied().collect();
         assert_eq!(once, verbs);
         assert_eq!(once.len(), listed.len(), "a verb stands in two groups");
@@ -90,12 +94,20 @@ mod tests {
 
     #[test]
     fn help_has_the_groups_and_fits_a_terminal() {
-        let help = grouped(crate::Arguments::command()).render_help().to_string();
+        let help = grouped(crate::Arguments::command())
+            .render_help()
+            .to_string();
         for (heading, verbs) in GROUPS {
-            assert!(help.contains(&format!("\n{heading}:\n  {} ", verbs[0])), "{help}");
+            assert!(
+                help.contains(&format!("\n{heading}:\n  {} ", verbs[0])),
+                "{help}"
+            );
         }
         let longest = help.lines().map(|line| line.chars().count()).max();
         assert!(longest <= Some(100), "{help}");
-        assert!(help.contains("\nOptions:\n") && help.contains("--version"), "{help}");
+        assert!(
+            help.contains("\nOptions:\n") && help.contains("--version"),
+            "{help}"
+        );
     }
 }

@@ -37,6 +37,7 @@ mod help;
 mod init;
 mod inputs;
 mod json;
+mod kept;
 mod load;
 mod machine;
 mod manual;
