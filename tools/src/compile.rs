@@ -68,7 +68,7 @@ pub(crate) fn run(verb: &Compile) -> Outcome {
     let tables = match verb.keep_tables {
         true => Some(kept::keep(
             &verb.output,
-            &verb.fabric.words,
+            &verb.fabric.words.0,
             &inputs,
             &compiled,
         )?),

@@ -13,6 +13,8 @@
 //! The parts are apart because some verbs take a snapshot instead of `--fabric`, and some take a
 //! policy alone.
 
+mod words;
+
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -27,9 +29,11 @@ use sa_text::Remark;
 use sa_wire::{DataVls, Lmc, Mtu};
 
 use crate::failure::{Cause, Failure, Outcome};
-use crate::kept::{Kept, Words};
+use crate::kept::Kept;
 use crate::services;
 use crate::wrong::Wrong;
+
+pub(crate) use self::words::Words;
 
 /// Fabric, routing, policy.
 #[derive(Debug, Clone, Args)]
@@ -246,7 +250,7 @@ impl FabricArgs {
             (None, None) => return Err(Failure::usage("give --fabric or --snapshot".to_owned())),
         };
         self.check_is_alone()?;
-        let kept = Kept::open(snapshot)?;
+        let kept = Kept::open(open_snapshot(snapshot)?, snapshot, words::inputs)?;
         let mut inputs = kept.inputs.clone();
         inputs.failed.extend(self.site.fail.iter().cloned());
         Ok(Given {

@@ -13,18 +13,16 @@ use sa_fabric::outlet::{self, Readers};
 use sa_wire::SlToVl;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::Words;
 use super::beside;
 use super::head::{FIXED, KeptFile, MAGIC, ORDER, Text, VERSION};
 use crate::failure::{Failure, Outcome};
-use crate::inputs::or_fail;
 
 /// Writes what the snapshot was compiled from, and its tables, beside it.
 ///
 /// Errors: tables that do not say which SL a path has; a file that is another one now; the sidecar cannot be written.
 pub(crate) fn keep(
     snapshot: &Path,
-    words: &Words,
+    words: &[String],
     inputs: &Inputs,
     compiled: &Compiled,
 ) -> Outcome<PathBuf> {
@@ -34,7 +32,7 @@ pub(crate) fn keep(
     let kept = Files::of(inputs.intake.seen());
     let tables = Tables::of(parts)?;
     let text = Text {
-        options: words.0.clone(),
+        options: words.to_vec(),
         files: kept.listed()?,
         engine: parts.routes.engine().to_string(),
         torus: is_torus,
@@ -56,7 +54,7 @@ pub(crate) fn keep(
             .into_iter()
             .try_for_each(|ix| out.write_all(&tables.of_switch(parts, ix)))
     });
-    or_fail(written)?;
+    written.map_err(Failure::failed)?;
     Ok(path)
 }
 
@@ -99,7 +97,7 @@ impl Files {
             let name = name.ok_or_else(|| Failure::failed_in(path, "its name is no UTF-8"))?;
             Ok(KeptFile {
                 path: name.to_owned(),
-                bytes: or_fail(self.read(path))?.len() as u64,
+                bytes: self.read(path).map_err(Failure::failed)?.len() as u64,
                 digest: format!("{digest:016x}"),
             })
         });

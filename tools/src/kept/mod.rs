@@ -18,7 +18,6 @@ mod head;
 mod keep;
 mod state;
 mod tables;
-mod words;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -33,9 +32,7 @@ use thiserror::Error;
 
 use self::head::Head;
 pub(crate) use self::keep::keep;
-pub(crate) use self::words::Words;
 use crate::failure::{Failure, Outcome};
-use crate::inputs::open_snapshot;
 
 /// A snapshot with what was kept beside it.
 #[derive(Debug)]
@@ -76,22 +73,29 @@ fn beside(snapshot: &Path) -> PathBuf {
 }
 
 impl Kept {
-    /// Opens a snapshot and what was kept beside it. Errors: either is damaged; nothing was kept, or of another snapshot.
-    pub(crate) fn open(snapshot: &Path) -> Outcome<Self> {
-        let opened = open_snapshot(snapshot)?;
+    /// Opens what was kept beside a snapshot, of which `options` says what the words mean.
+    /// Errors: it is damaged; nothing was kept, or of another snapshot.
+    pub(crate) fn open(
+        opened: Snapshot,
+        snapshot: &Path,
+        options: impl Fn(&[String]) -> Option<Inputs>,
+    ) -> Outcome<Self> {
         let path = beside(snapshot);
-        Self::of(opened, &path).map_err(|problem| refused(&path, &problem))
+        Self::of(opened, &path, options).map_err(|problem| refused(&path, &problem))
     }
 
-    fn of(snapshot: Snapshot, path: &Path) -> Result<Self, Problem> {
+    fn of(
+        snapshot: Snapshot,
+        path: &Path,
+        options: impl Fn(&[String]) -> Option<Inputs>,
+    ) -> Result<Self, Problem> {
         let (file, about) = intake::open(path)?;
         let head = Head::read(&file, about.len())?;
         if head.snapshot != snapshot.digest() {
             return Err(Problem::Stranger(head.snapshot));
         }
         let unpacked = tempfile::tempdir()?;
-        let mut inputs =
-            words::inputs(&head.text.options).ok_or(Problem::Damaged("its options"))?;
+        let mut inputs = options(&head.text.options).ok_or(Problem::Damaged("its options"))?;
         let policy = inputs.policy.clone();
         files::unpack(&file, &head, unpacked.path(), &mut inputs)?;
         Ok(Self {

@@ -16,8 +16,7 @@ use sa_compiler::state::{FabricState, LastProof, Sources};
 
 use super::tables::Tables;
 use super::{Kept, Problem, refused};
-use crate::failure::Outcome;
-use crate::inputs::or_fail;
+use crate::failure::{Failure, Outcome};
 
 /// More switches than a path may have.
 /// Source: OpenSM `osm_sa_path_record.c` (`MAX_HOPS`), and the switches at both ends.
@@ -26,7 +25,7 @@ const MOST_SWITCHES: usize = 66;
 impl Kept {
     /// The files that were kept, read again; the warnings about them were told when the snapshot was compiled.
     pub(crate) fn sources(&self) -> Outcome<Sources> {
-        or_fail(pipeline::read(&self.inputs))
+        pipeline::read(&self.inputs).map_err(Failure::failed)
     }
 
     /// The engine that made the tables, as its routes are called.

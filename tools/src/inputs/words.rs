@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use sa_compiler::pipeline::Inputs;
 
-use crate::inputs::FabricArgs;
+use super::FabricArgs;
 
 /// Options of [`FabricArgs`] as they stand on the command line. Shape: `--name` or `--name=value`.
 ///
