@@ -25,6 +25,7 @@ use serde::Serialize;
 use crate::failure::Outcome;
 use crate::inputs::{FabricArgs, failure, or_fail, warn};
 use crate::json::{self, Document};
+use crate::kept;
 
 #[derive(Debug, Args)]
 pub(crate) struct Compile {
@@ -40,6 +41,10 @@ pub(crate) struct Compile {
     /// multicast, too
     #[arg(long, conflicts_with = "allow_problems")]
     strict: bool,
+    /// Keep beside the snapshot, as FILE.snap.tables, what it is compiled from and its forwarding tables: then the snapshot
+    /// stands in for the fabric (--snapshot), and `explain` needs no routing
+    #[arg(long, conflicts_with = "snapshot")]
+    keep_tables: bool,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -48,7 +53,9 @@ pub(crate) struct Compile {
 /// Compiles and writes. Nothing is written where the proof found a problem, unless it is allowed.
 /// Errors: inputs (exit 1 or 2), a refusal or a problem (exit 3), the file.
 pub(crate) fn run(verb: &Compile) -> Outcome {
-    let mut inputs = verb.fabric.inputs();
+    let given = verb.fabric.given()?;
+    // What else was given stays until the end: files lie where it keeps them.
+    let mut inputs = given.inputs;
     inputs.allow_lost_pairs = verb.allow_problems;
     inputs.strict = verb.strict;
     // No clock reading: the same inputs give the same file.
@@ -57,13 +64,29 @@ pub(crate) fn run(verb: &Compile) -> Outcome {
     if !verb.allow_problems {
         compiled.publishable().map_err(failure)?;
     }
+    // Before the snapshot: it names the one that it belongs to, so that one without the other is no danger.
+    let tables = match verb.keep_tables {
+        true => Some(kept::keep(
+            &verb.output,
+            &verb.fabric.words.0,
+            &inputs,
+            &compiled,
+        )?),
+        false => None,
+    };
     // Whole or not at all: where it fails, what was there before stays.
     or_fail(store::write(&verb.output, &compiled.snapshot))?;
     if verb.json {
-        print_json(verb, &compiled)
-    } else {
-        print(verb, &compiled)
+        return print_json(verb, &compiled, tables);
     }
+    print(verb, &compiled)?;
+    if let Some(tables) = tables {
+        outln!(
+            "{}: what it was compiled from, and its tables",
+            tables.display()
+        );
+    }
+    Ok(())
 }
 
 /// One line: the file, and the pipeline's own summary.
@@ -78,6 +101,8 @@ fn print(verb: &Compile, compiled: &Compiled) -> Outcome {
 struct Report<'a> {
     /// Where it was written to.
     file: String,
+    /// What was kept beside it, where that was asked for.
+    tables: Option<String>,
     /// The name on the command line, as `torus-2qos`.
     engine: String,
     /// In the snapshot, like `hosts`: what failed or was never reached is not in it.
@@ -113,11 +138,12 @@ impl Document for Report<'_> {
     const SCHEMA: &'static str = "sapphire.compile/1";
 }
 
-fn print_json(verb: &Compile, compiled: &Compiled) -> Outcome {
+fn print_json(verb: &Compile, compiled: &Compiled, tables: Option<PathBuf>) -> Outcome {
     let info = compiled.snapshot.info();
     let timings = &compiled.timings;
     json::print(&Report {
         file: verb.output.display().to_string(),
+        tables: tables.map(|tables| tables.display().to_string()),
         engine: compiled.parts.routes.engine().to_string(),
         switches: info.switches,
         hosts: info.hosts,

@@ -13,6 +13,8 @@
 //! The parts are apart because some verbs take a snapshot instead of `--fabric`, and some take a
 //! policy alone.
 
+mod words;
+
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -27,16 +29,25 @@ use sa_text::Remark;
 use sa_wire::{DataVls, Lmc, Mtu};
 
 use crate::failure::{Cause, Failure, Outcome};
+use crate::kept::Kept;
 use crate::services;
 use crate::wrong::Wrong;
+
+pub(crate) use self::words::Words;
 
 /// Fabric, routing, policy.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FabricArgs {
+    // First: the others take what was given.
+    #[command(flatten)]
+    pub(crate) words: Words,
     /// Fabric file: ibsim net file, ibnetdiscover output, opensm-subnet.lst, or a directory of
     /// OpenSM dumps; .xz accepted
-    #[arg(long, value_name = "FILE|DIR")]
-    pub(crate) fabric: PathBuf,
+    #[arg(long, value_name = "FILE|DIR", required_unless_present = "snapshot")]
+    fabric: Option<PathBuf>,
+    /// In place of a fabric and its options: a snapshot of `sapphire compile --keep-tables`, with those that it was compiled from
+    #[arg(long, value_name = "FILE.snap", conflicts_with = "fabric")]
+    snapshot: Option<PathBuf>,
     #[command(flatten)]
     site: SiteArgs,
     #[command(flatten)]
@@ -221,10 +232,57 @@ fn vl_cap(text: &str) -> Result<DataVls, Wrong> {
     DataVls::from_code(code).map_err(Wrong::of)
 }
 
-impl FabricArgs {
+/// What a verb was given to work on.
+#[derive(Debug)]
+pub(crate) struct Given {
     /// As the pipeline takes them.
-    pub(crate) fn inputs(&self) -> Inputs {
-        self.policy.apply(self.site.inputs(&self.fabric))
+    pub(crate) inputs: Inputs,
+    /// The snapshot that they were kept beside, where they were; files of the inputs go with it.
+    pub(crate) kept: Option<Kept>,
+}
+
+impl FabricArgs {
+    /// As the pipeline takes them. Errors: those of a snapshot and of what was kept beside it.
+    pub(crate) fn given(&self) -> Outcome<Given> {
+        let snapshot = match (self.of_files(), &self.snapshot) {
+            (Some(inputs), _) => return Ok(Given { inputs, kept: None }),
+            (None, Some(snapshot)) => snapshot,
+            (None, None) => return Err(Failure::usage("give --fabric or --snapshot".to_owned())),
+        };
+        self.check_is_alone()?;
+        let kept = Kept::open(open_snapshot(snapshot)?, snapshot, words::inputs)?;
+        let mut inputs = kept.inputs.clone();
+        inputs.failed.extend(self.site.fail.iter().cloned());
+        Ok(Given {
+            inputs,
+            kept: Some(kept),
+        })
+    }
+
+    /// Errors: options of a fabric beside a snapshot, which has its own. What fails besides is no option of that kind.
+    ///
+    /// Clap's `requires` does not see to it: it is waived for an option that must not be there.
+    fn check_is_alone(&self) -> Outcome {
+        let is_extra = |word: &&str| !["--snapshot", "--fail"].contains(word);
+        let names = self
+            .words
+            .0
+            .iter()
+            .filter_map(|word| word.split('=').next());
+        let extra: Vec<&str> = names.filter(is_extra).collect();
+        if extra.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::usage(format!(
+            "--snapshot brings the options that it was compiled with: leave {} out",
+            extra.join(", ")
+        )))
+    }
+
+    /// The same where a fabric was named; none where a snapshot was.
+    pub(crate) fn of_files(&self) -> Option<Inputs> {
+        let fabric = self.fabric.as_deref()?;
+        Some(self.policy.apply(self.site.inputs(fabric)))
     }
 }
 

@@ -33,9 +33,11 @@ mod draw;
 mod explain;
 mod fabric;
 mod failure;
+mod help;
 mod init;
 mod inputs;
 mod json;
+mod kept;
 mod load;
 mod machine;
 mod manual;
@@ -164,7 +166,7 @@ enum Verb {
 fn main() -> ExitCode {
     // In two steps, not by `Arguments::parse`: the matches are needed once more, for `wants_json`,
     // and clap would end the process where its words cannot be written.
-    let mut command = Arguments::command();
+    let mut command = help::grouped(Arguments::command());
     let parsed = command.try_get_matches_from_mut(std::env::args_os());
     let parsed = parsed.and_then(|matches| {
         let arguments = Arguments::from_arg_matches(&matches);

@@ -124,8 +124,9 @@ impl Route {
 /// Errors: the engine refuses; a file is wrong; there is no room; with `--strict`, what `judge`
 /// says.
 pub(crate) fn run(verb: &Route) -> Outcome {
-    let inputs = verb.fabric.inputs();
-    let compiled = match pipeline::compile(&inputs, Stamp::default()) {
+    let given = verb.fabric.given()?;
+    let inputs = &given.inputs;
+    let compiled = match pipeline::compile(inputs, Stamp::default()) {
         Ok(compiled) => compiled,
         Err(PipelineError::Refused(refused)) => return refuse(verb, &refused),
         Err(error) => return Err(failure(error)),

@@ -59,8 +59,9 @@ enum ScopeUse {
 
 /// Errors: the fabric cannot be read or routed; a scope has an error (exit status 3).
 pub(crate) fn run(verb: &Setup) -> Outcome {
-    let inputs = verb.fabric.inputs();
-    let sources = pipeline::read(&inputs).map_err(|problem| failure(problem.into()))?;
+    let given = verb.fabric.given()?;
+    let inputs = &given.inputs;
+    let sources = pipeline::read(inputs).map_err(|problem| failure(problem.into()))?;
     // Kept: routing consumes the sources, and their remarks are told only when it is known which of
     // them scopes replace.
     let said = sources.warnings.clone();

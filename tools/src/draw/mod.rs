@@ -142,17 +142,18 @@ impl Draw {
 
 /// Errors: those of reading and routing, but for a refusal with something to draw.
 fn draw(verb: &Draw) -> Outcome<Drawing> {
-    let inputs = verb.fabric.inputs();
+    let given = verb.fabric.given()?;
+    let inputs = &given.inputs;
     // SLs of paths are what the SA answers, policy included, which takes a snapshot; all else is in
     // the tables.
     let routed = if verb.path.is_empty() {
-        route(&inputs)
+        route(inputs)
     } else {
-        compile(&inputs).map(Routed::Compiled)
+        compile(inputs).map(Routed::Compiled)
     };
     match routed {
-        Ok(routed) => draw_routed(verb, &inputs, &routed),
-        Err(PipelineError::Refused(refused)) => draw_refused(verb, &inputs, &refused),
+        Ok(routed) => draw_routed(verb, inputs, &routed),
+        Err(PipelineError::Refused(refused)) => draw_refused(verb, inputs, &refused),
         Err(error) => Err(failure(error)),
     }
 }

@@ -16,21 +16,25 @@
 //! ```
 //!
 //! The compiler's [`account`](sa_compiler::account) finds out, `text` says it to people. The demo and
-//! `sapphire policy explain` use the same rooms. It asks no running SA: `sapphire query path` does
+//! `sapphire policy explain` use the same rooms. From a snapshot beside which the tables were kept ([`crate::kept`]) the account
+//! is the same, and comes at once. It asks no running SA: `sapphire query path` does
 //! that.
 
 mod service;
 mod text;
 
+use std::path::Path;
+
 use clap::Args;
 use policy::{Query, UlpNames};
 use sa_compiler::account::{Account, Pair, account};
 use sa_compiler::pipeline::{self, Inputs, Stamp};
-use sa_compiler::state::FabricState;
+use sa_fabric::subnet::Subnet;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, warn};
 use crate::json::{self, Document};
+use crate::kept::Kept;
 use crate::wrong::Wrong;
 
 use service::Named;
@@ -80,7 +84,7 @@ pub(crate) struct Question {
 }
 
 /// As documents write numbers; range and width are checked by who asks.
-fn number(text: &str) -> Result<u64, Wrong> {
+pub(crate) fn number(text: &str) -> Result<u64, Wrong> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
@@ -89,7 +93,7 @@ fn number(text: &str) -> Result<u64, Wrong> {
 }
 
 /// Full or limited as it is written: the top bit is kept.
-fn pkey(text: &str) -> Result<u16, Wrong> {
+pub(crate) fn pkey(text: &str) -> Result<u16, Wrong> {
     number(text)?
         .try_into()
         .map_err(|_| Wrong::from("a P_Key has 16 bits"))
@@ -97,39 +101,67 @@ fn pkey(text: &str) -> Result<u16, Wrong> {
 
 /// Errors: the fabric cannot be compiled; no such port.
 pub(crate) fn run(verb: &Explain) -> Outcome {
-    explain(&verb.fabric.inputs(), &verb.question)
+    let given = verb.fabric.given()?;
+    match &given.kept {
+        // With more that fails there are other tables than those that were kept.
+        Some(kept) if kept.inputs.failed == given.inputs.failed => {
+            explain_kept(kept, &verb.question)
+        }
+        Some(kept) => compile_and_explain(&given.inputs, &verb.question, kept.policy.as_deref()),
+        None => explain(&given.inputs, &verb.question),
+    }
+}
+
+/// The same from a snapshot and what was kept beside it: nothing is routed, proved or compiled.
+fn explain_kept(kept: &Kept, question: &Question) -> Outcome {
+    let names = pipeline::ulp_names(&kept.inputs).map_err(Failure::failed)?;
+    let sources = kept.sources()?;
+    let pair = pair(question, &sources.subnet, names)?;
+    let parts = kept.state(sources, (pair.source, pair.destination))?;
+    let explanation = account(&kept.snapshot, &parts, &pair, kept.policy.as_deref());
+    let mut explanation = explanation.map_err(Failure::failed)?;
+    // Tables that were kept are of no engine; who made them is known all the same.
+    kept.engine().clone_into(&mut explanation.engine.name);
+    tell(question, &explanation)
 }
 
 /// Compiles and prints why.
 /// For `sapphire policy explain` too. A pair without a path is an account like any other and exit
 /// status 0: what was asked for is the explanation.
 pub(crate) fn explain(inputs: &Inputs, question: &Question) -> Outcome {
+    compile_and_explain(inputs, question, inputs.policy.as_deref())
+}
+
+/// `file`: what the policy file is called.
+fn compile_and_explain(inputs: &Inputs, question: &Question, file: Option<&Path>) -> Outcome {
     let compiled = pipeline::compile(inputs, Stamp::default()).map_err(failure)?;
     warn(&compiled.warnings);
     // Services may be named by words, which files of names can add to.
     let names = pipeline::ulp_names(inputs).map_err(Failure::failed)?;
-    let pair = pair(question, &compiled.parts, names)?;
-    let file = inputs.policy.as_deref();
+    let pair = pair(question, &compiled.parts.subnet, names)?;
     let explanation = account(&compiled.snapshot, &compiled.parts, &pair, file);
-    let explanation = explanation.map_err(Failure::failed)?;
+    tell(question, &explanation.map_err(Failure::failed)?)
+}
+
+fn tell(question: &Question, explanation: &Account) -> Outcome {
     if question.json {
-        return json::print(&explanation);
+        return json::print(explanation);
     }
-    print(&explanation);
+    print(explanation);
     Ok(())
 }
 
 /// Errors: no port is called so, or several are.
-fn find(parts: &FabricState, port: Option<&String>) -> Outcome<usize> {
+fn find(subnet: &Subnet, port: Option<&String>) -> Outcome<usize> {
     // Clap sees to it that there is one.
     let port = port.ok_or_else(|| Failure::usage(String::from("give SRC and DST")))?;
-    parts.subnet.find(port).map_err(Failure::failed)
+    subnet.find(port).map_err(Failure::failed)
 }
 
 /// What is asked about. What is written out wins over what a service's name stands for.
 ///
 /// Errors: those of names.
-fn pair(question: &Question, parts: &FabricState, names: UlpNames) -> Outcome<Pair> {
+fn pair(question: &Question, subnet: &Subnet, names: UlpNames) -> Outcome<Pair> {
     let named = match &question.service {
         Some(word) => service::named(&names, word)?,
         None => Named::default(),
@@ -142,8 +174,8 @@ fn pair(question: &Question, parts: &FabricState, names: UlpNames) -> Outcome<Pa
         ..Query::default()
     };
     Ok(Pair {
-        source: find(parts, question.src.as_ref().or(question.from.as_ref()))?,
-        destination: find(parts, question.dst.as_ref().or(question.to.as_ref()))?,
+        source: find(subnet, question.src.as_ref().or(question.from.as_ref()))?,
+        destination: find(subnet, question.dst.as_ref().or(question.to.as_ref()))?,
         numbers: asked.numbers(),
         sl: None,
         silent: named.silent,

@@ -10,7 +10,7 @@ type Example = (&'static str, &'static str, &'static str);
 
 /// Arguments behind the verb, then what they are for.
 #[rustfmt::skip]
-const EXAMPLES: [Example; 68] = [
+const EXAMPLES: [Example; 71] = [
     ("demo", "", "Shows the SA: routes, proof, policy, answers under load"),
     ("demo", "--sm", "Shows the Subnet Manager, and what it does when a cable is pulled"),
     ("init", "", "Asks what there is, and writes sapphired.toml here"),
@@ -30,11 +30,14 @@ const EXAMPLES: [Example; 68] = [
     ("setup", "--fabric net --torus-conf torus-2QoS.conf", "What each port should hold"),
     ("simulate", "--fabric net --torus-conf torus-2QoS.conf 3,1,0", "What would be lost without that switch of the torus"),
     ("compile", "--fabric net --policy qos-policy.conf -o now.snap", "Everything that an SA answers from, in one file"),
+    ("compile", "--fabric net --policy qos-policy.conf -o now.snap --keep-tables", "And beside it what it was compiled from, so that it stands in for the fabric"),
     ("snapshot info", "/var/lib/sapphire/current.snap", "What a snapshot was made of"),
     ("snapshot verify", "now.snap", "Reads all of it; status 1 where it is damaged"),
+    ("snapshot diff", "before.snap now.snap --fabric net", "How many pairs of hosts get another answer, and which"),
     ("snapshot export", "--public /var/lib/sapphire/current.snap -o public.snap", "A copy without the SA's key, for compute nodes"),
     ("answer", "--snapshot now.snap", "Requests on standard input, a line of JSON each"),
     ("explain", "H0 H1 --fabric net --policy qos-policy.conf", "Which rule gave the SL, and which hops the path takes"),
+    ("explain", "H0 H1 --snapshot now.snap", "The same at once, where --keep-tables was given"),
     ("migrate", "/etc/opensm/opensm.conf", "Beside that OpenSM, on standard output"),
     ("migrate", "/etc/opensm/opensm.conf --source sweep --out sapphired.toml", "In its place, as the Subnet Manager"),
     ("policy check", "qos-policy.conf", "Says what the policy means, or where it is wrong"),

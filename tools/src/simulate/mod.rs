@@ -41,7 +41,8 @@ pub(crate) struct Simulate {
 
 /// Errors: nothing fails; a name is of no switch or port; the whole fabric cannot be compiled.
 pub(crate) fn run(verb: &Simulate) -> Outcome {
-    let whole = verb.fabric.inputs();
+    let given = verb.fabric.given()?;
+    let whole = &given.inputs;
     let failed: Vec<String> = whole.failed.iter().chain(&verb.more).cloned().collect();
     if failed.is_empty() {
         return Err(Failure::usage(

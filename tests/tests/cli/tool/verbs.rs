@@ -13,7 +13,7 @@ use sa_tests::ring::{Bed, CONFIG};
 const VIA: &str = "--via ring:ring --timeout 2000";
 
 /// What each verb is run with in the directory of [`site`]. A verb that is not here fails the tests.
-const ARGUMENTS: [(&str, &str); 54] = [
+const ARGUMENTS: [(&str, &str); 55] = [
     ("demo", "--radix 3 --seconds 0.1"),
     ("fabric torus", "3 3 3 -o made"),
     ("fabric fat-tree", "--radix 4 -o made"),
@@ -41,6 +41,7 @@ const ARGUMENTS: [(&str, &str); 54] = [
     ),
     ("snapshot info", "good.snap"),
     ("snapshot verify", "good.snap"),
+    ("snapshot diff", "good.snap good.snap"),
     ("snapshot export", "--public good.snap -o public.snap"),
     ("answer", "--snapshot good.snap"),
     (
@@ -178,7 +179,8 @@ fn leaves(above: &[String]) -> Result<Vec<Vec<String>>> {
     let Some((_, listed)) = help.split_once("Commands:\n") else {
         return Ok(vec![above.to_vec()]);
     };
-    let lines = listed.lines().take_while(|line| !line.trim().is_empty());
+    // Groups of verbs have blank lines between them, and headings that are not indented.
+    let lines = listed.lines().take_while(|line| *line != "Options:");
     // What goes on below a verb's name is indented further.
     let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     let mut all = Vec::new();

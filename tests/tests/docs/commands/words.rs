@@ -100,7 +100,7 @@ impl Help {
 /// A line of the list of verbs.
 fn has_verb(help: &str, word: &str) -> bool {
     let verbs = help.split_once("Commands:").map_or("", |(_, rest)| rest);
-    let verbs = verbs.split("\n\n").next().unwrap_or_default();
+    let verbs = verbs.split("\nOptions:").next().unwrap_or_default();
     verbs
         .lines()
         .any(|line| line.split_whitespace().next() == Some(word) && line.starts_with("  "))

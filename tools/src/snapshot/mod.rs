@@ -8,6 +8,8 @@
 //! and must not reach hosts that are not trusted with it. The copy differs in that alone (and in
 //! its digest).
 
+mod diff;
+
 use std::path::PathBuf;
 
 use clap::Subcommand;
@@ -25,6 +27,8 @@ pub(crate) enum Snapshot {
     Info(Files),
     /// Check snapshot files: digest, structure, every index
     Verify(Files),
+    /// Say what a second snapshot would answer otherwise, by pairs of hosts
+    Diff(diff::Diff),
     /// Write a copy for other hosts, for a daemon with source = "snapshot"
     Export(Export),
 }
@@ -114,6 +118,7 @@ pub(crate) fn run(verb: &Snapshot) -> Outcome {
     match verb {
         Snapshot::Info(files) => each(files, print_info),
         Snapshot::Verify(files) => each(files, |path, _| outln!("{path}: whole")),
+        Snapshot::Diff(verb) => diff::run(verb),
         Snapshot::Export(verb) => export(verb),
     }
 }
