@@ -316,6 +316,7 @@ impl Config {
             self.partitions.file.as_mut(),
             self.state.directory.as_mut(),
             self.control.as_mut().map(|control| &mut control.path),
+            self.http.as_mut().and_then(|http| http.token_file.as_mut()),
             self.opensm.as_mut().map(|opensm| &mut opensm.socket),
         ];
         let local = self.local_service.as_mut().map(|section| {

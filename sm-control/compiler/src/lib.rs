@@ -46,5 +46,6 @@ pub mod policy_change;
 pub mod prefix_routes;
 pub mod qos_setup;
 pub mod reference;
+pub mod snapshot_change;
 pub mod state;
 pub mod why;

@@ -9,8 +9,8 @@
 //! what comes later (`assets/page.js`). Nothing is loaded from elsewhere, and no style or script stands in a document, so that the
 //! browser can be told to refuse all of that (`Content-Security-Policy`): whatever a NodeDescription says, it is text.
 //!
-//! What it does not do: no socket, no clock, no file, no decision. Times come in as numbers. Nothing here changes anything: there is
-//! no form that is sent by POST.
+//! What it does not do: no socket, no clock, no file, no decision. Times come in as numbers. Forms that are sent by POST are
+//! two: a policy that is tried ([`policy`]), and a rollback, with a token ([`rollback`]).
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,8 @@ pub mod fabric;
 mod links;
 pub mod overview;
 pub mod path;
+pub mod policy;
+pub mod rollback;
 mod shell;
 pub mod snapshots;
 pub mod switch;

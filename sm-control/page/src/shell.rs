@@ -1,7 +1,7 @@
 //! What all documents have: head, navigation, the state in one line.
 //!
 //! ```text
-//!  Sapphire   Overview Fabric Path Snapshots Events          ready, epoch 7
+//!  Sapphire   Overview Fabric Path Policy Snapshots Events   ready, epoch 7
 //!  ────────────────────────────────────────────────────────────────────────
 //!  main
 //! ```
@@ -19,6 +19,8 @@ pub enum Here {
     Fabric,
     /// What a pair of ports is answered.
     Path,
+    /// A policy that is tried.
+    Policy,
     /// What is and was in force.
     Snapshots,
     /// What happened.
@@ -27,10 +29,11 @@ pub enum Here {
 
 impl Here {
     /// In the order of the navigation.
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::Overview,
         Self::Fabric,
         Self::Path,
+        Self::Policy,
         Self::Snapshots,
         Self::Events,
     ];
@@ -41,6 +44,7 @@ impl Here {
             Self::Overview => ("/", "Overview"),
             Self::Fabric => ("/fabric", "Fabric"),
             Self::Path => ("/path", "Path"),
+            Self::Policy => ("/policy", "Policy"),
             Self::Snapshots => ("/snapshots", "Snapshots"),
             Self::Events => ("/events", "Events"),
         }
@@ -136,7 +140,7 @@ mod tests {
                 "<link rel=\"stylesheet\" href=\"/page.css\"><script src=\"/page.js\" defer></script></head>",
                 "<body><a class=\"skip\" href=\"#main\">Skip to content</a><header><span class=\"brand\">Sapphire</span>",
                 "<nav aria-label=\"Pages\"><ul><li><a href=\"/\">Overview</a></li><li><a href=\"/fabric\">Fabric</a></li>",
-                "<li><a href=\"/path\" aria-current=\"page\">Path</a></li><li><a href=\"/snapshots\">Snapshots</a></li>",
+                "<li><a href=\"/path\" aria-current=\"page\">Path</a></li><li><a href=\"/policy\">Policy</a></li><li><a href=\"/snapshots\">Snapshots</a></li>",
                 "<li><a href=\"/events\">Events</a></li></ul></nav><p class=\"state\">",
                 "<span id=\"state\" class=\"badge bad\">not ready</span> epoch <span id=\"epoch\">–</span></p></header>",
                 "<p id=\"news\" class=\"news\" role=\"status\" hidden><span></span> <a href=\"\">Show it</a></p>",

@@ -1,6 +1,6 @@
 //! What is in force, what a rollback would return to, and what the disk has.
 //!
-//! No order is given here: the page has no action that changes anything, and says which command does.
+//! What a rollback would change, and the form that orders it, have a page of their own ([`rollback`](crate::rollback)).
 
 use maud::{Markup, html};
 
@@ -49,7 +49,7 @@ pub fn page(shell: Shell<'_>, snapshots: &Snapshots) -> String {
         h1 { "Snapshots" }
         p class="lead" {
             "The one in force, and the one before it while a rollback may return to it. "
-            code { "sapphire rollback" } " and " code { "sapphire reload" } " change what is in force; this page does not."
+            a href="/rollback" { "What a rollback would change" } "; " code { "sapphire reload" } " reads the sources again."
         }
         @if let Some(held) = snapshots.held {
             p class="note warning" { "A rollback holds epoch " (held) ": automatic reloads wait for " code { "sapphire reload" } "." }

@@ -16,6 +16,7 @@
 
 pub(crate) mod control_socket;
 pub(crate) mod copy;
+pub(crate) mod http_token;
 pub(crate) mod local_service;
 pub(crate) mod placement;
 pub(crate) mod rings;
@@ -30,6 +31,7 @@ use crate::config::{Config, Source};
 
 pub use control_socket::{ControlSocketError, ControlSocketProblem};
 pub use copy::{CopyError, Untrusted};
+pub use http_token::{HttpToken, HttpTokenError, HttpTokenProblem};
 pub use placement::PlacementError;
 pub use rings::{NoRequester, RingPlaceError, RingSectionError, Unanswered};
 
@@ -85,6 +87,9 @@ pub enum CheckError {
     /// The control socket cannot be there.
     #[error(transparent)]
     Control(#[from] ControlSocketError),
+    /// The token of `[http]` cannot be used.
+    #[error(transparent)]
+    HttpToken(#[from] HttpTokenError),
 }
 
 /// Compiles what a start or reload would. Errors: what a load would report; there is nothing to
@@ -131,8 +136,17 @@ pub fn check_rings(config: &Config) -> Result<(), RingSectionError> {
     rings::check(config)
 }
 
-/// Whether this machine can do what `[control]` says. Errors: [`CheckError::Control`].
+/// Whether this machine can do what `[control]` says, and `[http]` of its token. Errors: [`CheckError::Control`],
+/// [`CheckError::HttpToken`].
 pub fn check_control(config: &Config) -> Result<(), CheckError> {
+    token(config)?;
     let section = config.control.as_ref();
     Ok(section.map_or(Ok(()), control_socket::check)?)
+}
+
+/// What orders over HTTP have to bring; none where none are taken. Errors: the file cannot be used.
+pub fn token(config: &Config) -> Result<Option<HttpToken>, HttpTokenError> {
+    let section = config.http.as_ref();
+    let file = section.and_then(|section| section.token_file.as_deref());
+    file.map(HttpToken::read).transpose()
 }

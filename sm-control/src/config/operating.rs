@@ -9,6 +9,7 @@
 //! [http]
 //! listen = "127.0.0.1:9090"      # another machine's address needs allow_remote = true
 //! ui = true                      # false: no page for people
+//! token_file = "http-token"      # without: the page orders nothing
 //!
 //! [log]
 //! format = "text"                # or "json"
@@ -42,14 +43,16 @@ pub struct ControlSection {
 }
 
 /// `[http]`: pages for monitors. Loopback, unless `allow_remote` says otherwise: there is no
-/// password.
-#[derive(Debug, Clone, Copy, Deserialize)]
+/// password for what is shown.
+#[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "HttpAsWritten")]
 pub struct HttpSection {
     /// Where `/metrics`, `/health` and `/ready` are.
     pub listen: SocketAddr,
     /// Whether the page for people is there too.
     pub ui: bool,
+    /// File of the token that an order on the page has to bring; none: nothing can be ordered there.
+    pub token_file: Option<PathBuf>,
 }
 
 /// The keys as they are written; what they come to has one.
@@ -61,6 +64,7 @@ struct HttpAsWritten {
     allow_remote: bool,
     #[serde(default)]
     ui: bool,
+    token_file: Option<PathBuf>,
 }
 
 /// An address that other machines reach, without a word that they may. An error and no warning:
@@ -71,19 +75,39 @@ struct Remote {
     listen: SocketAddr,
 }
 
-impl TryFrom<HttpAsWritten> for HttpSection {
-    type Error = Remote;
+/// Keys of `[http]` that do not go together.
+#[derive(Debug, Error)]
+enum HttpProblem {
+    #[error(transparent)]
+    Remote(#[from] Remote),
+    /// A token for a page that is not there.
+    #[error(
+        "token_file is for orders on the page, and there is none; say ui = true, or leave it out"
+    )]
+    TokenWithoutPage,
+}
 
-    fn try_from(written: HttpAsWritten) -> Result<Self, Remote> {
+impl TryFrom<HttpAsWritten> for HttpSection {
+    type Error = HttpProblem;
+
+    fn try_from(written: HttpAsWritten) -> Result<Self, HttpProblem> {
         let HttpAsWritten {
             listen,
             allow_remote,
             ui,
+            token_file,
         } = written;
         if !allow_remote && !listen.ip().is_loopback() {
-            return Err(Remote { listen });
+            return Err(Remote { listen }.into());
         }
-        Ok(Self { listen, ui })
+        if token_file.is_some() && !ui {
+            return Err(HttpProblem::TokenWithoutPage);
+        }
+        Ok(Self {
+            listen,
+            ui,
+            token_file,
+        })
     }
 }
 
@@ -199,6 +223,14 @@ mod tests {
         assert_eq!((http.listen.port(), http.ui), (9415, false));
         let text = text.replace("9415\"", "9415\"\nui = true");
         assert!(Config::parse(&text).unwrap().http.unwrap().ui);
+        let token = text.replace("ui = true", "token_file = \"t\"");
+        let error = Config::parse(&token).unwrap_err().to_string();
+        assert!(error.contains("say ui = true"), "{error}");
+        let token = text.replace("ui = true", "ui = true\ntoken_file = \"t\"");
+        let http = Config::parse_at(std::path::Path::new("/etc/x.toml"), &token)
+            .unwrap()
+            .http;
+        assert_eq!(http.unwrap().token_file, Some(PathBuf::from("/etc/t")));
         assert_eq!(config.log.format, LogFormat::Json);
     }
 

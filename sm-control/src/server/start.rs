@@ -35,7 +35,7 @@ use super::agreement::{self, Doubts};
 use super::health::{self, Observed};
 use super::opensm::{self, Beside, Gate};
 use super::operators::admin;
-use super::operators::page::Page;
+use super::operators::page::{self, Page};
 use super::operators::port_history::PortHistory;
 use super::operators::status::Status;
 use super::ports::attach::{Attached, WorkerSetup, attach};
@@ -44,7 +44,7 @@ use super::reload::reading::{InService, Readings};
 use super::reload::{Loader, Outlets, Sm, Teller};
 use super::services::{LongLoad, Services, Watchdog};
 use super::slow_lane::{LaneTally, OpenSmProxy, Rules, SlowLane, StateStore, Supply};
-use super::state::{AliasesOfClients, SetByClients, StateInService};
+use super::state::{AliasesOfClients, BeforeInService, SetByClients, StateInService};
 use super::state_directory::EarlierRun;
 use super::subnet_manager::{Manager, Traps};
 use super::{JOURNAL_FILE, ServerError, local_service, shadow, slow_lane};
@@ -71,6 +71,8 @@ struct Shared {
     /// What the snapshot in service was compiled from: written by the loader, read by the slow lane
     /// and the comparisons.
     state: Arc<StateInService>,
+    /// What a rollback returns to: written by the loader, read by the page.
+    before: Arc<BeforeInService>,
     /// Written by the slow lane, read by the loader.
     aliases: Arc<AliasesOfClients>,
     /// Likewise.
@@ -137,7 +139,7 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         identity = Some(manager.identity());
     }
     let health = health::start(config, reader(&publisher)?, &observed, &shared.stop)?;
-    let page = page(config, &publisher, (&status, &shared.state))?;
+    let page = page(config, &publisher, (&status, &shared))?;
     let (admin, commands) = admin::start(config, &status, page)?;
     let shadow = shadow::start(config, reader(&publisher)?, &shared.state, &status)?;
     let origin = InService {
@@ -153,6 +155,7 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
     let outlets = Outlets {
         publisher,
         state: shared.state,
+        before: shared.before,
         readings: shared.readings,
         aliases: shared.aliases,
         groups: shared.groups,
@@ -199,13 +202,18 @@ fn reader(publisher: &Publisher) -> Result<Reader, ServerError> {
 fn page(
     config: &Config,
     publisher: &Publisher,
-    (status, state): (&Arc<Status>, &Arc<StateInService>),
+    (status, shared): (&Arc<Status>, &Shared),
 ) -> Result<Option<Arc<Page>>, ServerError> {
-    let Some(section) = config.http.filter(|section| section.ui) else {
+    let Some(section) = config.http.as_ref().filter(|section| section.ui) else {
         return Ok(None);
     };
-    let (status, state) = (Arc::clone(status), Arc::clone(state));
-    let page = Page::new(config, &section, reader(publisher)?, status, state);
+    let sight = page::Sight {
+        reader: reader(publisher)?,
+        status: Arc::clone(status),
+        state: Arc::clone(&shared.state),
+        before: Arc::clone(&shared.before),
+    };
+    let page = Page::new(config, section, sight)?;
     Ok(Some(Arc::new(page)))
 }
 

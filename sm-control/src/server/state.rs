@@ -12,11 +12,12 @@
 //! ```
 
 use core::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use sa_compiler::state::FabricState;
+use sa_fastpath::publish::Published;
 use sa_service::sa_db::{AliasTables, Memberships};
 use sa_snapshot::EpochId;
 use sa_wire::Guid;
@@ -33,6 +34,15 @@ pub(super) struct State {
 
 /// The newest [`State`]; empty where the snapshot in service was compiled elsewhere or by an earlier run.
 pub(super) type StateInService = ArcSwapOption<State>;
+
+/// What a rollback returns to, for who looks at it for a moment. The loader alone keeps it alive.
+pub(super) struct Before {
+    pub(super) published: Weak<Published>,
+    pub(super) parts: Weak<FabricState>,
+}
+
+/// Empty where there is nothing to return to.
+pub(super) type BeforeInService = ArcSwapOption<Before>;
 
 /// What the snapshot of that epoch was compiled from; none while the newest is another's. Epochs
 /// are compared, never pointers: the two slots are swapped one after the other.

@@ -28,14 +28,16 @@ const POLICY: &str = "qos-levels\n qos-level\n  name: DEFAULT\n  sl: 0\n  packet
                       end-qos-match-rule\nend-qos-match-rules\n";
 
 /// Every page, with the name of its picture.
-const PAGES: [(&str, &str); 8] = [
+const PAGES: [(&str, &str); 10] = [
     ("/", "overview"),
     ("/fabric", "fabric"),
     ("/switch?name=S1_1_1", "switch"),
     ("/path", ""),
     ("/path?src=H0_0_0_0&dst=H1_2_0_1&qos_class=7", "path"),
     ("/path?src=nobody&dst=H1_2_0_1", ""),
-    ("/snapshots", ""),
+    ("/policy", "policy"),
+    ("/rollback", "rollback"),
+    ("/snapshots", "snapshots"),
     ("/events", "events"),
 ];
 
@@ -137,7 +139,7 @@ fn a_keyboard_leads_to_every_page() -> Result<()> {
     };
     bed.go("/")?;
     let mut reached = Vec::new();
-    for _ in 0..6 {
+    for _ in 0..7 {
         bed.browser.press(TAB)?;
         reached.push(bed.focus()?);
     }
@@ -146,6 +148,7 @@ fn a_keyboard_leads_to_every_page() -> Result<()> {
         "Overview",
         "Fabric",
         "Path",
+        "Policy",
         "Snapshots",
         "Events",
     ];
@@ -184,6 +187,43 @@ fn a_keyboard_leads_to_every_page() -> Result<()> {
         "its page",
         "return document.title.startsWith('Switch S0_0_0')",
     )?;
+    Ok(())
+}
+
+/// The browser sends our own form, whatever origin it gives it, and the document that comes back is judged like any other.
+#[test]
+fn a_policy_is_tried_by_the_form() -> Result<()> {
+    let Some(bed) = bed(as_made)? else {
+        return Ok(());
+    };
+    for (text, verdict) in [
+        (POLICY.replace("sl: 8", "sl: 4"), "It loads"),
+        ("<b>nonsense</b>".to_owned(), "Refused."),
+    ] {
+        bed.go("/policy")?;
+        let script = format!(
+            "document.getElementById('policy').value = {}; document.querySelector('button').focus(); return true",
+            Value::String(text)
+        );
+        bed.browser.run(&script)?;
+        bed.browser.press(ENTER)?;
+        let told = format!(
+            "return !!document.getElementById('verdict') && document.body.textContent.includes('{verdict}')"
+        );
+        bed.browser.wait(verdict, &told)?;
+        for width in [1280, 360] {
+            bed.browser.resize(width, 900)?;
+            for scheme in ["light", "dark"] {
+                bed.browser.prefer(scheme)?;
+                bed.judge(&format!("{verdict} at {width} in {scheme}"))?;
+            }
+        }
+        // The turn rests as long as a text took.
+        bed.browser
+            .wait("a moment", "return performance.now() > 1500")?;
+    }
+    let complaints = bed.browser.complaints()?;
+    ensure!(complaints.is_empty(), "{complaints:#?}");
     Ok(())
 }
 

@@ -73,7 +73,7 @@ pub(in crate::server) fn start(
     if let Some(section) = &config.control {
         info!(path = %section.path.display(), "listening for sapphire status, reload, rollback");
     }
-    let http = config.http.map(|section| http::listen(&section));
+    let http = config.http.as_ref().map(http::listen);
     let http = http.transpose()?;
     let os = |source| ServerError::Os {
         what: "start the admin thread",
@@ -93,6 +93,9 @@ pub(in crate::server) fn start(
         let _inside = runtime.enter();
         Context::new(Arc::clone(status), commands.clone()).map_err(os)?
     };
+    if let Some(page) = &page {
+        page.orders_go_to(commands.clone());
+    }
     // One stays with the daemon, else the channel would be closed where only HTTP is served.
     let kept = commands;
     let (stop, stopped) = oneshot::channel();

@@ -30,6 +30,10 @@ pub(in crate::server) enum Event {
     Commanded,
     /// A request on the control socket was refused.
     CommandRefused,
+    /// An order on the page was carried out, or waits for its turn.
+    HttpOrdered,
+    /// An order on the page was refused.
+    HttpRefused,
     /// A connection of an operator was closed to make room for another.
     ConnectionCut,
     /// The shadow asked the SA something.
@@ -90,10 +94,11 @@ impl Row {
 }
 
 const LOADS: &str = "Loads of the sources";
+const HTTP_ORDERS: &str = "Orders on the page";
 const COMMANDS: &str = "Requests on the control socket";
 
 /// The table. Shape: by [`Event`]; rows of a section in the order of the page.
-const ROWS: [Row; 10] = [
+const ROWS: [Row; 12] = [
     Row::alone(Event::Loaded, Section::Loads, "reload", LOADS).by_result("ok"),
     Row::alone(Event::LoadFailed, Section::Loads, "reload", LOADS).by_result("failed"),
     Row::alone(
@@ -120,6 +125,20 @@ const ROWS: [Row; 10] = [
         Section::Operators,
         "control_requests",
         COMMANDS,
+    )
+    .by_result("refused"),
+    Row::alone(
+        Event::HttpOrdered,
+        Section::Operators,
+        "http_orders",
+        HTTP_ORDERS,
+    )
+    .by_result("ok"),
+    Row::alone(
+        Event::HttpRefused,
+        Section::Operators,
+        "http_orders",
+        HTTP_ORDERS,
     )
     .by_result("refused"),
     Row::alone(

@@ -15,11 +15,11 @@ use std::net::{SocketAddr, TcpListener as StdListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::State;
+use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -86,8 +86,9 @@ pub(in crate::server) fn serve(
         let mut connections = Connections::new(CONNECTIONS);
         loop {
             match listener.accept().await {
-                Ok((stream, _)) => {
-                    let connection = connection(stream, pages.clone());
+                Ok((stream, from)) => {
+                    let pages = pages.clone().layer(Extension(ConnectInfo(from)));
+                    let connection = connection(stream, pages);
                     connections.admit(connection, &status.counts);
                 }
                 Err(error) => {

@@ -33,7 +33,7 @@ use std::net::SocketAddr;
 
 use thiserror::Error;
 
-use crate::checks::ControlSocketError;
+use crate::checks::{ControlSocketError, HttpTokenError};
 
 /// Operators cannot be served.
 #[derive(Debug, Error)]
@@ -42,6 +42,9 @@ pub enum AdminError {
     /// Not over the control socket.
     #[error(transparent)]
     Control(#[from] ControlSocketError),
+    /// Not with this token.
+    #[error(transparent)]
+    Token(#[from] HttpTokenError),
     /// Not over HTTP.
     #[error("[http] listen = \"{listen}\": {source}")]
     Http {

@@ -42,11 +42,15 @@ pub(super) struct History {
 }
 
 impl History {
-    pub(super) const fn new(config: &Config) -> Self {
+    pub(super) fn new(config: &Config) -> Self {
         Self {
             before: None,
             held: None,
-            is_kept: config.control.is_some(),
+            is_kept: config.control.is_some()
+                || config
+                    .http
+                    .as_ref()
+                    .is_some_and(|http| http.token_file.is_some()),
         }
     }
 
@@ -71,7 +75,7 @@ impl History {
         if self.held.take().is_some() {
             info!("the rollback ends: the sources are in service again");
         }
-        // Without a control socket nobody could ask for it, and it would take as much memory as
+        // Without a control socket or a token nobody could ask for it, and it would take as much memory as
         // what is in service.
         if !self.is_kept {
             return;

@@ -1,4 +1,4 @@
-//! What operators order over the control socket.
+//! What operators order over the control socket, and on the page.
 //!
 //! Orders are obeyed by the thread that loads, between two loads, so an order and a load never
 //! meet. The answer says what an operator needs next: after a reload whether it failed and why;
@@ -16,16 +16,19 @@ use super::Loader;
 use super::due::Cause;
 use super::published::RolledBack;
 use crate::config::Source;
-use crate::server::operators::control::{Answer, Command, Order, Refusal, Work};
+use crate::server::operators::control::{Answer, By, Command, Order, Refusal, Work};
 
 impl Loader<'_> {
     /// Does what was ordered, and answers.
     pub(super) fn obey(&mut self, command: Command) {
         let Command { work, by, reply } = command;
-        info!(uid = by.uid, pid = by.pid, "{work}");
+        match by {
+            By::Process(peer) => info!(uid = peer.uid, pid = peer.pid, "{work}"),
+            By::Browser(address) => info!(%address, "{work}, ordered on the page"),
+        }
         // The log has who ordered it before it is done: a load may take minutes.
         let answer = match work {
-            Work::Order(Order::Rollback) => self.roll_back(),
+            Work::Order(Order::Rollback { to }) => self.roll_back(to),
             Work::Order(order) => self.reload_for(order),
             Work::Maintenance(task) => self.maintain(task),
         };
@@ -34,10 +37,10 @@ impl Loader<'_> {
     }
 
     /// Goes back by one snapshot. Errors: there is none.
-    fn roll_back(&mut self) -> Result<Answer, Refusal> {
+    fn roll_back(&mut self, to: Option<EpochId>) -> Result<Answer, Refusal> {
         let RolledBack { of, epoch } = self
             .publication
-            .roll_back()
+            .roll_back(to)
             .map_err(|why| Refusal::failed(why.to_string()))?;
         Ok(Answer::RolledBack {
             epoch: epoch.get(),

@@ -35,7 +35,9 @@ use crate::server::STATE_FILE;
 use crate::server::operators::counts::Event;
 use crate::server::operators::status::Status;
 use crate::server::services::Rings;
-use crate::server::state::{AliasesOfClients, SetByClients, State, StateInService};
+use crate::server::state::{
+    self, AliasesOfClients, BeforeInService, SetByClients, State, StateInService,
+};
 use crate::server::state_directory::{EarlierRun, Mark, StateDirectory};
 
 /// Whoever else reads what goes into service, and what an earlier run left of it. Made at the start
@@ -44,6 +46,7 @@ pub(in crate::server) struct Outlets {
     /// The one slot that workers follow.
     pub(in crate::server) publisher: Publisher,
     pub(in crate::server) state: Arc<StateInService>,
+    pub(in crate::server) before: Arc<BeforeInService>,
     pub(in crate::server) readings: Readings,
     /// Where the slow lane puts what clients have set.
     pub(in crate::server) aliases: Arc<AliasesOfClients>,
@@ -59,6 +62,7 @@ pub(in crate::server) struct Outlets {
 pub(super) struct Publication {
     publisher: Publisher,
     state: Arc<StateInService>,
+    before: Arc<BeforeInService>,
     readings: Readings,
     aliases: Aliases,
     rings: Rings,
@@ -77,6 +81,12 @@ pub(super) enum NoRollback {
         "there is no snapshot to go back to: nothing else was in service since the daemon started"
     )]
     Nothing,
+    /// Something was published since it was looked at.
+    #[error("a rollback returns to epoch {now} by now; look at it again")]
+    Another {
+        /// What it would return to.
+        now: EpochId,
+    },
     /// Its alias GUIDs contradict it.
     #[error("the snapshot before cannot be used; see the log")]
     Unusable,
@@ -95,6 +105,7 @@ impl Publication {
         Self {
             publisher: outlets.publisher,
             state: outlets.state,
+            before: outlets.before,
             readings: outlets.readings,
             aliases: Aliases::new(outlets.aliases),
             rings: outlets.rings,
@@ -157,7 +168,7 @@ impl Publication {
             );
         }
         let epoch = self.put_into_service(snapshot, None, Instant::now());
-        self.status.remember(self.history.shown());
+        self.tell_history();
         Some(epoch)
     }
 
@@ -180,7 +191,7 @@ impl Publication {
         // From here on files are watched as the configuration has it.
         self.is_loaded = true;
         self.status.loaded();
-        self.status.remember(self.history.shown());
+        self.tell_history();
         Some(epoch)
     }
 
@@ -236,8 +247,15 @@ impl Publication {
 
     /// Puts the snapshot before into service, under a new epoch; the one in service becomes the one
     /// before. It keeps its age, and has the alias GUIDs of now. Errors: [`NoRollback`].
-    pub(super) fn roll_back(&mut self) -> Result<RolledBack, NoRollback> {
+    ///
+    /// `to`: the epoch that it is to return to, where who orders it has seen that.
+    pub(super) fn roll_back(&mut self, to: Option<EpochId>) -> Result<RolledBack, NoRollback> {
         let before = self.history.before().cloned().ok_or(NoRollback::Nothing)?;
+        if to.is_some_and(|to| to != before.published.epoch) {
+            return Err(NoRollback::Another {
+                now: before.published.epoch,
+            });
+        }
         let current = self.in_service();
         let Before {
             published,
@@ -253,7 +271,7 @@ impl Publication {
         // Only now: a rollback that failed must leave the way back as it was.
         self.history.exchange(current);
         self.status.counts.add(Event::RolledBack);
-        self.status.remember(self.history.shown());
+        self.tell_history();
         let of = published.epoch;
         let words = format!("rolled back to what was epoch {of}, as epoch {epoch}");
         self.status.happening.tell(Level::Warning, words);
@@ -263,6 +281,18 @@ impl Publication {
             "rolled back; automatic reloads wait until `sapphire reload` or SIGHUP"
         );
         Ok(RolledBack { of, epoch })
+    }
+
+    /// Tells others what a rollback returns to by now.
+    fn tell_history(&self) {
+        let before = self.history.before().map(|before| {
+            Arc::new(state::Before {
+                published: Arc::downgrade(&before.published),
+                parts: Arc::downgrade(&before.parts),
+            })
+        });
+        self.before.store(before);
+        self.status.remember(self.history.shown());
     }
 
     /// Lets the state directory finish what it is writing, for a moment.

@@ -9,6 +9,8 @@ mod http;
 mod metrics;
 mod monitoring;
 mod page;
+mod page_policy;
+mod page_rollback;
 mod shadow;
 mod state;
 mod tries;

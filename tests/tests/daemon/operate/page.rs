@@ -13,12 +13,14 @@ use super::bed::{Bed, PATIENCE, get, policy};
 use crate::sweep::{TREE, config};
 
 /// Pages of a daemon on the torus of the bed.
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 10] = [
     "/",
     "/fabric",
     "/switch?name=S1_1_1",
     "/path",
     "/path?src=H0_0_0_0&dst=H1_2_0_1",
+    "/policy",
+    "/rollback",
     "/snapshots",
     "/events",
     "/page.css",
@@ -29,18 +31,18 @@ const RULE: &str = "qos-match-rules\n qos-match-rule\n  use: nobody\n  qos-class
                     end-qos-match-rule\nend-qos-match-rules\n";
 
 /// It answers, and has the page.
-fn serving() -> Result<(Bed, SocketAddr)> {
+pub(super) fn serving() -> Result<(Bed, SocketAddr)> {
     served(Bed::with_page()?)
 }
 
-fn served(mut bed: Bed) -> Result<(Bed, SocketAddr)> {
+pub(super) fn served(mut bed: Bed) -> Result<(Bed, SocketAddr)> {
     bed.ring.serve()?;
     let address = bed.http()?;
     Ok((bed, address))
 }
 
 /// Head and body of a reply to a request with these lines.
-fn ask(address: SocketAddr, request: &str) -> Result<(String, String)> {
+pub(super) fn ask(address: SocketAddr, request: &str) -> Result<(String, String)> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.write_all(request.as_bytes())?;
@@ -59,7 +61,7 @@ fn page(address: SocketAddr, path: &str) -> Result<(String, String)> {
 }
 
 /// The text of a page that is there.
-fn body(address: SocketAddr, path: &str) -> Result<String> {
+pub(super) fn body(address: SocketAddr, path: &str) -> Result<String> {
     let (head, body) = page(address, path)?;
     ensure!(head.starts_with("http/1.1 200"), "{path}: {head}");
     Ok(body)
@@ -78,7 +80,7 @@ fn pages_are_there_and_browsers_are_told_what_they_may() -> Result<()> {
             "content-security-policy: default-src 'self';",
             "cache-control: no-store",
             "x-content-type-options: nosniff",
-            "referrer-policy: no-referrer",
+            "referrer-policy: same-origin",
             "x-frame-options: deny",
         ] {
             ensure!(head.contains(line), "{path}: {line} is not in {head}");

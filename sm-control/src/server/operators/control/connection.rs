@@ -23,7 +23,7 @@ use tokio::time::timeout;
 use super::health_report::HealthReport;
 use super::maintenance::{Forgotten, Report, Task, Wish};
 use super::status_report::StatusReport;
-use super::{Answer, Command, Context, Order, Peer, Refusal, Work, in_json};
+use super::{Answer, By, Command, Context, Order, Peer, Refusal, Work, in_json};
 use crate::server::operators::counts::Event;
 
 /// Bytes of the longest request; a path of a file is the longest that one has.
@@ -97,7 +97,7 @@ impl Request {
             Self::Health { node } => return Asked::Health(node),
             Self::Drained {} => return Asked::Drained,
             Self::Reload {} => Work::Order(Order::Reload),
-            Self::Rollback {} => Work::Order(Order::Rollback),
+            Self::Rollback {} => Work::Order(Order::Rollback { to: None }),
             Self::Drain { part, force } => Work::Maintenance(Task::Drain { part, force }),
             Self::Undrain { part } => Work::Maintenance(Task::Undrain { part }),
             Self::Plan(wish) => Work::Maintenance(Task::Plan(Box::new(wish))),
@@ -175,7 +175,7 @@ async fn answer(request: Request, peer: Peer, context: &Context) -> Result<Answe
         return Err(Refusal::new("denied", words));
     }
     let (reply, answer) = oneshot::channel();
-    let by = peer;
+    let by = By::Process(peer);
     let command = Command { work, by, reply };
     context
         .commands

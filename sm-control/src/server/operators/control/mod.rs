@@ -24,10 +24,12 @@ mod status_report;
 
 use core::fmt;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::os::unix::net::UnixListener as StdListener;
 use std::sync::Arc;
 
 use crossbeam_channel::Sender;
+use sa_snapshot::EpochId;
 use serde::Serialize;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::oneshot;
@@ -57,10 +59,19 @@ pub(in crate::server) const CONNECTIONS: usize = ASKERS + COMMANDERS;
 pub(in crate::server) struct Command {
     /// Nothing else is passed: whether the asker may order it was judged before.
     pub(in crate::server) work: Work,
-    /// Process and user that ask.
-    pub(in crate::server) by: Peer,
+    /// Who asks, for the log.
+    pub(in crate::server) by: By,
     /// A reply that nobody takes is dropped.
     pub(in crate::server) reply: oneshot::Sender<Result<Answer, Refusal>>,
+}
+
+/// Who ordered.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::server) enum By {
+    /// Over the control socket.
+    Process(Peer),
+    /// On the page, with the token, from this address.
+    Browser(SocketAddr),
 }
 
 /// What can be ordered.
@@ -89,7 +100,10 @@ pub(in crate::server) enum Order {
     /// Read the sources again.
     Reload,
     /// Return to the snapshot before.
-    Rollback,
+    Rollback {
+        /// Its epoch, where who orders it has seen that; anything else is refused then.
+        to: Option<EpochId>,
+    },
     /// A verb of maintenance, which sweeps.
     Maintain(&'static str),
 }
@@ -98,7 +112,7 @@ impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Reload => "sapphire reload",
-            Self::Rollback => "sapphire rollback",
+            Self::Rollback { .. } => "sapphire rollback",
             Self::Maintain(verb) => verb,
         })
     }
@@ -176,6 +190,11 @@ impl Refusal {
     fn new(code: &'static str, words: impl Into<String>) -> Self {
         let words = words.into();
         Self { code, words }
+    }
+
+    /// For people.
+    pub(in crate::server) fn words(&self) -> &str {
+        &self.words
     }
 
     /// It was tried, and failed.

@@ -8,6 +8,9 @@
 //!  Host: 127.0.0.1:9090     served        Host: evil.example:9090     421
 //! ```
 //!
+//! What is sent by POST has to come from a page of this listener: browsers say with each which site it is from (`Origin`), also where a
+//! page of another site sends a form here. A program says nothing and is let through: what changes something needs a token besides.
+//!
 //! `/metrics`, `/health` and `/ready` are not guarded: they had no such rule before, and monitors use names of their own.
 
 use std::net::{IpAddr, SocketAddr};
@@ -29,7 +32,8 @@ const HEADERS: [(HeaderName, &str); 6] = [
     ),
     (header::CACHE_CONTROL, "no-store"),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (header::REFERRER_POLICY, "no-referrer"),
+    // With `no-referrer` browsers would call the origin of our own forms `null`.
+    (header::REFERRER_POLICY, "same-origin"),
     (header::X_FRAME_OPTIONS, "DENY"),
     (
         HeaderName::from_static("cross-origin-resource-policy"),
@@ -86,10 +90,32 @@ impl Hosts {
     }
 }
 
+/// Whether a browser sends this from a page of this listener, or no browser does. The host was judged before.
+fn is_own_form(headers: &HeaderMap) -> bool {
+    let of = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let host = of(header::HOST).unwrap_or_default();
+    // Behind a proxy that has the certificate it is https.
+    let is_own = |origin: &str| {
+        let site = origin
+            .strip_prefix("http://")
+            .or_else(|| origin.strip_prefix("https://"));
+        site.is_some_and(|site| site.eq_ignore_ascii_case(host))
+    };
+    // `none`: the user's own doing, as from a bookmark.
+    let site = of(HeaderName::from_static("sec-fetch-site"));
+    let is_near = site.is_none_or(|site| matches!(site, "same-origin" | "none"));
+    is_near && of(header::ORIGIN).is_none_or(is_own)
+}
+
 /// Around all addresses of the page.
 pub(super) async fn guard(State(page): State<Arc<Page>>, request: Request, next: Next) -> Response {
+    let is_safe = request.method().is_safe();
     let mut response = match page.hosts.allow(request.headers()) {
-        true => next.run(request).await,
+        true if is_safe || is_own_form(request.headers()) => next.run(request).await,
+        true => {
+            let words = "this form is of another site; use the page's own\n";
+            (StatusCode::FORBIDDEN, words).into_response()
+        }
         false => {
             let words = "this is not the host that was asked for; use its address or localhost\n";
             (StatusCode::MISDIRECTED_REQUEST, words).into_response()
@@ -144,6 +170,32 @@ mod tests {
             own: Some(String::new()),
         };
         assert!(!nameless.has("evil.example") && !nameless.has(".evil"));
+    }
+
+    #[test]
+    fn forms_of_other_sites_are_refused() {
+        for (origin, site, passes) in [
+            (None, None, true),
+            (Some("http://localhost:9090"), Some("same-origin"), true),
+            (Some("https://LOCALHOST:9090"), None, true),
+            (Some("null"), None, false),
+            (Some("http://localhost:9091"), None, false),
+            (Some("http://evil.example"), None, false),
+            (Some("localhost:9090"), None, false),
+            (None, Some("cross-site"), false),
+            (None, Some("same-site"), false),
+            (Some("http://localhost:9090"), Some("cross-site"), false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, HeaderValue::from_static("localhost:9090"));
+            if let Some(origin) = origin {
+                headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
+            }
+            if let Some(site) = site {
+                headers.insert("sec-fetch-site", HeaderValue::from_static(site));
+            }
+            assert_eq!(is_own_form(&headers), passes, "{origin:?} {site:?}");
+        }
     }
 
     #[test]

@@ -10,28 +10,36 @@
 //! | `/` | overview | status, readings of workers, health of links |
 //! | `/fabric`, `/switch` | picture, one switch | the state that the snapshot in force was compiled from |
 //! | `/path` | why a pair gets its path | the same, and the snapshot |
+//! | `/policy` | a policy that is tried | what is in force |
+//! | `/rollback` | what it would change, and its order | what is in force and was before |
 //! | `/snapshots`, `/events` | what is kept, what happened | status |
 //! | `/page.css`, `/page.js`, `/page.svg` | style, script, icon | constants |
 //!
-//! Nothing here changes anything: all addresses answer GET alone. Work is bounded: [`MAKERS`] documents are made at a time, [`PLACES`]
+//! One address changes something, `/rollback` by POST, and only with a token ([`orders`]); a policy is tried by POST, too ([`policies`]), as it
+//! does not fit into an address. All others answer GET alone. Work is bounded: [`MAKERS`] documents are made at a time, [`PLACES`]
 //! may wait, whoever comes then is told to come again. A worker is never asked: counters are read, snapshots are looked at.
 
+mod changes;
 mod facts;
 mod guard;
 mod marks;
+mod orders;
 mod paths;
+mod policies;
 mod readings;
 mod stream;
 mod values;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use axum::Router;
-use axum::extract::{RawQuery, State};
+use axum::extract::{DefaultBodyLimit, RawQuery, State};
 use axum::http::{StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use crossbeam_channel::Sender;
 use sa_compiler::pipeline::Inputs;
 use sa_fastpath::publish::{Published, Reader};
 use sa_page::{Here, Shell};
@@ -39,9 +47,12 @@ use tokio::sync::Semaphore;
 
 use self::guard::Hosts;
 use self::readings::Readings;
+use super::AdminError;
+use super::control::Command;
 use super::status::Status;
+use crate::checks::{self, HttpToken};
 use crate::config::{Config, HttpSection};
-use crate::server::state::{State as Compiled, StateInService, state_of};
+use crate::server::state::{BeforeInService, State as Compiled, StateInService, state_of};
 
 pub(in crate::server) use self::readings::readings;
 
@@ -55,14 +66,30 @@ const PLACES: usize = 16;
 pub(in crate::server) struct Page {
     status: Arc<Status>,
     state: Arc<StateInService>,
+    before: Arc<BeforeInService>,
+    /// What an order has to bring; none: none is taken.
+    token: Option<HttpToken>,
+    /// Until when none is taken, after one with a wrong token.
+    paused: Mutex<Option<Instant>>,
+    orders: OnceLock<Sender<Command>>,
     /// Looked at in each second, so that it keeps no old snapshot alive.
     reader: Mutex<Reader>,
     /// Where the policy is, for places in it, and names of services.
     inputs: Inputs,
     readings: Mutex<Readings>,
     hosts: Hosts,
-    places: Semaphore,
+    places: Arc<Semaphore>,
+    /// Of policies that are tried.
+    turn: policies::Turn,
     streams: Semaphore,
+}
+
+/// What the page sees of the daemon.
+pub(in crate::server) struct Sight {
+    pub(in crate::server) reader: Reader,
+    pub(in crate::server) status: Arc<Status>,
+    pub(in crate::server) state: Arc<StateInService>,
+    pub(in crate::server) before: Arc<BeforeInService>,
 }
 
 /// A snapshot in force, and what it was compiled from; they are of one epoch.
@@ -73,23 +100,39 @@ struct Force {
 
 impl Page {
     /// Of this daemon.
+    ///
+    /// Errors: the file of its token cannot be used.
     pub(in crate::server) fn new(
         config: &Config,
         section: &HttpSection,
-        reader: Reader,
-        status: Arc<Status>,
-        state: Arc<StateInService>,
-    ) -> Self {
-        Self {
+        sight: Sight,
+    ) -> Result<Self, AdminError> {
+        let Sight {
+            reader,
             status,
             state,
+            before,
+        } = sight;
+        Ok(Self {
+            status,
+            state,
+            before,
+            token: checks::token(config)?,
+            paused: Mutex::default(),
+            orders: OnceLock::new(),
             reader: Mutex::new(reader),
             inputs: config.inputs(),
             readings: Mutex::default(),
             hosts: Hosts::of(section.listen),
-            places: Semaphore::new(PLACES),
+            places: Arc::new(Semaphore::new(PLACES)),
+            turn: policies::Turn::default(),
             streams: Semaphore::new(stream::STREAMS),
-        }
+        })
+    }
+
+    /// Where orders are carried out. Said once, before the page is served.
+    pub(in crate::server) fn orders_go_to(&self, commands: Sender<Command>) {
+        let _ = self.orders.set(commands);
     }
 
     /// The snapshot in force; none before the first.
@@ -129,6 +172,8 @@ pub(in crate::server) fn routes(page: Arc<Page>) -> Router {
         .route("/fabric", get(fabric))
         .route("/switch", get(switch))
         .route("/path", get(path))
+        .route("/policy", get(policies::form).post(policies::tried))
+        .route("/rollback", get(orders::form).post(orders::roll_back))
         .route("/snapshots", get(snapshots))
         .route("/events", get(events))
         .route("/events/stream", get(stream::stream))
@@ -144,6 +189,7 @@ pub(in crate::server) fn routes(page: Arc<Page>) -> Router {
             "/page.svg",
             get(move || async move { (icon, sa_page::ICON) }),
         )
+        .layer(DefaultBodyLimit::max(policies::LONGEST))
         .layer(middleware::from_fn_with_state(
             Arc::clone(&page),
             guard::guard,
@@ -153,16 +199,18 @@ pub(in crate::server) fn routes(page: Arc<Page>) -> Router {
 
 /// Makes a document off the thread that serves. 503 where too many wait.
 async fn made(page: Arc<Page>, make: impl FnOnce(&Page) -> Reply + Send + 'static) -> Response {
-    let Ok(_place) = page.places.try_acquire() else {
+    // The work has the place and not who waits for it: a connection that is cut ends the waiting alone.
+    let Ok(place) = Arc::clone(&page.places).try_acquire_owned() else {
         let busy = "too many pages are being made; come again in a moment\n";
         return (StatusCode::SERVICE_UNAVAILABLE, busy).into_response();
     };
     let making = Arc::clone(&page);
-    match tokio::task::spawn_blocking(move || make(&making)).await {
-        Ok(Reply(status, text)) => {
-            let html = [(header::CONTENT_TYPE, "text/html; charset=utf-8")];
-            (status, html, text).into_response()
-        }
+    let work = move || {
+        let _place = place;
+        make(&making)
+    };
+    match tokio::task::spawn_blocking(work).await {
+        Ok(reply) => reply.into_response(),
         // A panic of it, which has no known way to happen.
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
@@ -170,6 +218,13 @@ async fn made(page: Arc<Page>, make: impl FnOnce(&Page) -> Reply + Send + 'stati
 
 /// A document and its status.
 struct Reply(StatusCode, String);
+
+impl IntoResponse for Reply {
+    fn into_response(self) -> Response {
+        let html = [(header::CONTENT_TYPE, "text/html; charset=utf-8")];
+        (self.0, html, self.1).into_response()
+    }
+}
 
 impl From<String> for Reply {
     fn from(text: String) -> Self {
