@@ -46,3 +46,6 @@ pub mod qos_setup;
 pub mod reference;
 pub mod state;
 pub mod why;
+
+// For those who may not name `routing`.
+pub use routing::watch;
