@@ -19,12 +19,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sa_compiler::pipeline::{self, Compiled, Stamp};
-use sa_fabric::store;
 use serde::Serialize;
 
 use crate::failure::Outcome;
-use crate::inputs::{FabricArgs, failure, or_fail, warn};
+use crate::inputs::{FabricArgs, failure, warn};
 use crate::json::{self, Document};
+use crate::room;
 
 #[derive(Debug, Args)]
 pub(crate) struct Compile {
@@ -58,7 +58,7 @@ pub(crate) fn run(verb: &Compile) -> Outcome {
         compiled.publishable().map_err(failure)?;
     }
     // Whole or not at all: where it fails, what was there before stays.
-    or_fail(store::write(&verb.output, &compiled.snapshot))?;
+    room::write_snapshot(&verb.output, &compiled.snapshot)?;
     if verb.json {
         print_json(verb, &compiled)
     } else {

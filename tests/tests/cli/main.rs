@@ -4,6 +4,7 @@ mod bench_verbs;
 mod demo;
 mod draw;
 mod errors;
+mod long;
 mod migrate;
 mod policy_lint;
 mod policy_verbs;
