@@ -10,10 +10,12 @@
 //! elsewhere in its table, and it is not.
 
 use core::hint::black_box;
-use std::fs;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use sa_answer::whole;
 use sa_fabric::store;
@@ -50,10 +52,13 @@ pub enum CountError {
     #[error("under valgrind the program failed with {status}:\n{said}")]
     Failed {
         /// How it ended.
-        status: std::process::ExitStatus,
+        status: ExitStatus,
         /// What it wrote.
         said: String,
     },
+    /// It was told to stop.
+    #[error("stopped before instructions were counted")]
+    Stopped,
     /// valgrind wrote no sum.
     #[error("{}: callgrind wrote no sum of instructions", .0.display())]
     NoSum(PathBuf),
@@ -136,19 +141,20 @@ impl Case {
     /// Counts. `program` gives a command that calls [`Self::read`] on this directory and
     /// [`Self::answer`] with this number of passes. Errors: [`CountError`].
     ///
-    /// Slow, as callgrind simulates every instruction of two runs.
+    /// Once `stop` is set, the run at hand is ended. Slow, as callgrind simulates every instruction of two runs.
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     pub fn count(
         &self,
         directory: &Path,
+        stop: &AtomicBool,
         program: impl Fn(&Path, usize) -> Command,
     ) -> Result<Counted, CountError> {
         if !has_valgrind() {
             return Err(CountError::NoValgrind);
         }
         self.write(directory)?;
-        let least = under_callgrind(directory, &program(directory, 1))?;
-        let most = under_callgrind(directory, &program(directory, PASSES))?;
+        let least = under_callgrind(directory, &program(directory, 1), stop)?;
+        let most = under_callgrind(directory, &program(directory, PASSES), stop)?;
         // The shorter run answers one part of three; the other two are what was counted.
         let queries = self.requests.len() / PASSES * (PASSES - 1);
         let each = |of: fn(&Sums) -> u64| {
@@ -192,7 +198,11 @@ pub fn has_valgrind() -> bool {
 /// Runs a command under callgrind. Returns the sums of all its threads.
 ///
 /// The caller's program as it is, with its arguments behind those of valgrind.
-fn under_callgrind(directory: &Path, command: &Command) -> Result<Sums, CountError> {
+fn under_callgrind(
+    directory: &Path,
+    command: &Command,
+    stop: &AtomicBool,
+) -> Result<Sums, CountError> {
     let sums = directory.join("callgrind.out");
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--tool=callgrind", "--branch-sim=yes", "--quiet"]);
@@ -202,16 +212,44 @@ fn under_callgrind(directory: &Path, command: &Command) -> Result<Sums, CountErr
         .arg(option)
         .arg(command.get_program())
         .args(command.get_args());
-    let output = valgrind.stdin(Stdio::null()).output();
-    let output = output.map_err(|source| io_error(Path::new("valgrind"), source))?;
-    if !output.status.success() {
-        return Err(CountError::Failed {
-            status: output.status,
-            said: String::from_utf8_lossy(&output.stderr).into_owned(),
-        });
+    let said = directory.join("callgrind.err");
+    let (status, said) = run(&mut valgrind, &said, stop)?;
+    if !status.success() {
+        return Err(CountError::Failed { status, said });
     }
     let text = String::from_utf8_lossy(&read(&sums)?).into_owned();
     sums_in(&text).ok_or(CountError::NoSum(sums))
+}
+
+/// Runs a program to its end, or until it is stopped. Returns what it said on standard error, which goes
+/// to a file: a pipe that nobody reads meanwhile would hold it up.
+fn run(
+    command: &mut Command,
+    said: &Path,
+    stop: &AtomicBool,
+) -> Result<(ExitStatus, String), CountError> {
+    let name = command.get_program().to_owned();
+    let failed = |source| io_error(Path::new(&name), source);
+    let file = File::create(said).map_err(|source| io_error(said, source))?;
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    let mut child = command.stderr(file).spawn().map_err(failed)?;
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(failed)? {
+            break status;
+        }
+        if stop.load(Ordering::Relaxed) {
+            let _ = child.kill();
+            child.wait().map_err(failed)?;
+            return Err(CountError::Stopped);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    // The terminal may have told both at once.
+    if !status.success() && stop.load(Ordering::Relaxed) {
+        return Err(CountError::Stopped);
+    }
+    let said = String::from_utf8_lossy(&read(said)?).into_owned();
+    Ok((status, said))
 }
 
 /// Names of events in one line of callgrind's file, their sums in another. Source: valgrind's

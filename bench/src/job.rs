@@ -13,6 +13,7 @@
 //! so that neighbouring pairs have different sources, as requests arrive from many nodes at once,
 //! and no table of requests is needed: a template is copied and the ends are written into it.
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use sa_fastpath::affinity;
@@ -146,13 +147,15 @@ impl Job {
 }
 
 impl Line {
-    /// Runs the job once; `batch` requests per publication. Shape: `expected` by pair. Errors:
+    /// Runs the job once; `batch` requests per publication. Once `stop` is set no more is asked, and
+    /// the report is of a job that never was: its caller drops it. Shape: `expected` by pair. Errors:
     /// [`LineError`].
     pub fn job(
         &mut self,
         job: &Job,
         expected: &[Expected],
         batch: usize,
+        stop: &AtomicBool,
     ) -> Result<JobReport, LineError> {
         let before = self.stats().empty;
         let core = self.client_core();
@@ -160,7 +163,7 @@ impl Line {
             std::thread::scope(|scope| {
                 let asking = scope.spawn(|| {
                     core.map(affinity::pin);
-                    ask(ends.client, job, expected, batch)
+                    ask(ends.client, job, expected, (batch, stop))
                 });
                 asking.join().map_err(|_| LineError::Panicked)
             })
@@ -176,13 +179,21 @@ impl Line {
 /// The client's side: fills the ring, compares what comes back, and gives up when nothing came for
 /// [`PATIENCE`]. Replies come in the order of requests, so that the n-th reply is for pair n /
 /// processes; its transaction id says whether it is.
-fn ask(client: &mut RingClient, job: &Job, expected: &[Expected], batch: usize) -> JobReport {
-    let total = job.queries();
+fn ask(
+    client: &mut RingClient,
+    job: &Job,
+    expected: &[Expected],
+    (batch, stop): (usize, &AtomicBool),
+) -> JobReport {
+    let mut total = job.queries();
     let (mut sent, mut received) = (0, 0);
     let mut report = JobReport::default();
     let start = Instant::now();
     let mut last = start;
     while received < total {
+        if stop.load(Ordering::Relaxed) {
+            total = sent;
+        }
         // No more than the job has: its last batch is short.
         let left = usize::try_from(total - sent).unwrap_or(usize::MAX);
         let slots = client.claim(batch.min(left));

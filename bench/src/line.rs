@@ -34,6 +34,7 @@ use crate::fresh::Passes;
 use crate::null::null_pool;
 use crate::null_line::{Busy, NullLine};
 use crate::open::{OpenLoop, OpenReport};
+use crate::pace::Span;
 use crate::pool::{Generations, Pool};
 use crate::threads::{LineError, SLOTS, idle, on_client_core};
 
@@ -159,20 +160,21 @@ impl Line {
         measured.join().unwrap_or_default()
     }
 
-    /// As fast as it goes, pass by pass, for about `duration` and at least once, with as many null
+    /// As fast as it goes, pass by pass, for about the span and at least once, with as many null
     /// records in turn; `batch` requests per publication. Errors: [`LineError`].
     pub fn closed(
         &mut self,
         null: &mut NullLine,
         passes: &mut Passes<'_>,
         batch: usize,
-        duration: Duration,
+        span: impl Into<Span>,
     ) -> Result<LineReport, LineError> {
+        let span = span.into();
         let (start, before) = (Instant::now(), self.stats().empty);
         let (mut closed, mut worker) = (ClosedReport::default(), Duration::ZERO);
         let mut nulls = Busy::default();
         // At least one pass, however short the time: a figure of no queries is none.
-        while closed.queries == 0 || start.elapsed() < duration {
+        while closed.queries == 0 || !span.is_over(start) {
             passes.next(|pool| {
                 let (seen, cpu) = self.pass(pool, batch)?;
                 worker += cpu;
@@ -208,15 +210,16 @@ impl Line {
         Ok((seen?, cpu))
     }
 
-    /// At `rate` requests per second for `duration`; see [`OpenLoop`].
+    /// At `rate` requests per second for the span; see [`OpenLoop`].
     pub fn open(
         &mut self,
         pool: &Pool,
         rate: f64,
-        duration: Duration,
+        span: impl Into<Span>,
     ) -> Result<OpenReport, LineError> {
+        let span = span.into();
         let (report, _) = self.with_worker(|ends| {
-            on_client_core(|| OpenLoop::new(ends.client, pool, rate).map(|open| open.run(duration)))
+            on_client_core(|| OpenLoop::new(ends.client, pool, rate).map(|open| open.run(span)))
         })?;
         report?.ok_or(LineError::NoHistogram)
     }

@@ -10,6 +10,7 @@
 //!
 //! Requests are not sent again: an answer would then say nothing about how long the first one took.
 
+use core::sync::atomic::AtomicBool;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ use sa_wire::umad::MAD_SIZE;
 use thiserror::Error;
 
 use crate::latency::Latency;
-use crate::pace::{CATCH_UP, Pace, due_after};
+use crate::pace::{CATCH_UP, Pace, Span, due_after};
 
 /// How to load.
 #[derive(Debug, Clone, Copy)]
@@ -33,11 +34,14 @@ pub struct LiveOptions {
     pub duration: Duration,
     /// A request without an answer after that has timed out. It is not sent again.
     pub timeout: Duration,
+    /// Ends the load at once when it is set.
+    pub stop: Option<&'static AtomicBool>,
 }
 
 /// What was seen.
 ///
-/// Every request that was sent is answered, timed out, or answered late and counted as timed out before.
+/// Every request that was sent is answered, timed out, or answered late and counted as timed out before;
+/// where the load was stopped some are still under way.
 #[derive(Debug, Clone)]
 pub struct LiveReport {
     /// Requests sent.
@@ -63,6 +67,8 @@ pub struct LiveReport {
     /// Requests of an open loop that were due and not sent when its time was over: the SA, or the
     /// loop, does not keep up. Each counts as a latency up to then.
     pub unsent: u64,
+    /// Requests that were under way when the load was stopped: nobody knows what became of them.
+    pub under_way: u64,
 }
 
 /// Why a load ended early.
@@ -125,6 +131,7 @@ impl LiveReport {
             elapsed: Duration::ZERO,
             latest: None,
             unsent: 0,
+            under_way: 0,
         })
     }
 
@@ -187,8 +194,17 @@ struct UnderWay {
 impl Load<'_> {
     /// Until the time is over and nothing is out. Errors: the transport's.
     fn run(mut self, judge: &mut Judge<'_>) -> Result<LiveReport, LiveError> {
+        let span = Span {
+            time: self.options.duration,
+            stop: self.options.stop,
+        };
         loop {
-            let is_over = self.start.elapsed() >= self.options.duration;
+            // Nobody waits for answers that may take as long as a timeout.
+            if span.is_stopped() {
+                self.report.under_way = self.under_way.len() as u64;
+                return Ok(self.finish());
+            }
+            let is_over = span.is_over(self.start);
             // A burst at most of each in turn, so that neither sending nor taking starves.
             let sent = self.send(is_over)?;
             let taken = self.take(judge)?;
@@ -482,6 +498,7 @@ mod tests {
             pace,
             duration: Duration::from_millis(milliseconds),
             timeout: Duration::from_millis(200),
+            stop: None,
         }
     }
 
@@ -533,6 +550,32 @@ mod tests {
         assert_eq!((judged, report.wrong), (90, 40));
         assert!(report.first_wrong.is_some());
         assert!(report.latency.longest_ns() >= 199_000_000);
+    }
+
+    #[test]
+    fn a_load_that_is_stopped_ends_with_what_it_has_seen() {
+        static STOP: AtomicBool = AtomicBool::new(false);
+        let mut fake = Fake::new();
+        fake.silent = |n| n % 2 == 1;
+        let options = LiveOptions {
+            timeout: Duration::from_secs(600),
+            stop: Some(&STOP),
+            ..options(Pace::Open { rate: 1000.0 }, 600_000)
+        };
+        let mut judged = 0;
+        let begun = Instant::now();
+        let report = load(&mut fake, &[[0; MAD_SIZE]], &options, &mut |_, _| {
+            judged += 1;
+            STOP.store(judged == 50, core::sync::atomic::Ordering::Relaxed);
+            None
+        });
+        let report = report.unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(60));
+        assert!(report.answered >= 50, "{report:?}");
+        assert_eq!(report.timeouts, 0);
+        assert_eq!(report.sent, report.answered + report.under_way);
+        // None is missed that was not due yet: 600,000 would be.
+        assert!(report.unsent < 100_000, "{report:?}");
     }
 
     #[test]

@@ -31,7 +31,7 @@ use sa_wire::umad::Slot;
 use crate::clock::thread_cpu_time;
 use crate::latency::Latency;
 use crate::line::Line;
-use crate::pace::{PATIENCE, due_after};
+use crate::pace::{PATIENCE, Span, due_after};
 use crate::pool::Pool;
 use crate::threads::LineError;
 
@@ -79,7 +79,7 @@ impl LongReport {
 pub const MOST_IN_FLIGHT: usize = 32;
 
 impl Line {
-    /// Asks for `duration`. `snapshot` is what was published. Errors: [`LineError`].
+    /// Asks for the span. `snapshot` is what was published. Errors: [`LineError`].
     ///
     /// Three threads, each on its core where there are three: the worker, the slow lane, and the client that asks.
     #[expect(clippy::cast_precision_loss, reason = "for people")]
@@ -88,8 +88,9 @@ impl Line {
         snapshot: &Snapshot,
         pool: &Pool,
         pace: Pace,
-        duration: Duration,
+        span: impl Into<Span>,
     ) -> Result<LongReport, LineError> {
+        let span = span.into();
         let before = self.stats().empty;
         // Before the worker is borrowed by its thread.
         let punts = self.punts();
@@ -105,7 +106,7 @@ impl Line {
                 let asking = scope.spawn(|| {
                     core.map(affinity::pin);
                     let asker = Asker::new(ends.client, pool, pace, receiver);
-                    asker.map(|asker| asker.run(duration))
+                    asker.map(|asker| asker.run(span))
                 });
                 let report = asking.join();
                 // After the client has ended: until then it may wait for the slow lane.
@@ -217,7 +218,8 @@ impl<'a> Asker<'a> {
         clippy::cast_sign_loss,
         reason = "counts of requests far below 2^53"
     )]
-    fn run(mut self, duration: Duration) -> LongReport {
+    fn run(mut self, span: Span) -> LongReport {
+        let duration = span.time;
         let total = match self.pace {
             Pace::Window(_) => u64::MAX,
             Pace::Rate(rate) => ((rate * duration.as_secs_f64()) as u64).max(1),
@@ -231,7 +233,7 @@ impl<'a> Asker<'a> {
             Pace::Rate(_) => duration * 4,
         };
         self.start = Instant::now();
-        while self.settled < total && self.start.elapsed() < most {
+        while self.settled < total && self.start.elapsed() < most && !span.is_stopped() {
             let due = match self.pace {
                 Pace::Window(window) => self.settled + window.min(MOST_IN_FLIGHT) as u64,
                 Pace::Rate(rate) => {

@@ -26,6 +26,7 @@ use crate::clock::thread_cpu_time;
 use crate::fresh::Passes;
 use crate::latency::Latency;
 use crate::null::null_records;
+use crate::pace::Span;
 use crate::pool::Pool;
 
 /// What was seen.
@@ -72,7 +73,7 @@ impl MemoryReport {
     }
 }
 
-/// Answers requests in place on the calling thread, pass by pass, for about `duration` and at least
+/// Answers requests in place on the calling thread, pass by pass, for about the span and at least
 /// once. Requests are written and replies compared between passes, outside the time that counts.
 ///
 /// Passes for the cost, for that of the null record and for the latency of batches take turns: what
@@ -82,9 +83,9 @@ pub fn in_place(
     snapshot: &Snapshot,
     passes: &mut Passes<'_>,
     batch: usize,
-    duration: Duration,
+    span: impl Into<Span>,
 ) -> Result<MemoryReport, MemoryError> {
-    let mut report = MemoryReport::new()?;
+    let (mut report, span) = (MemoryReport::new()?, span.into());
     let mut slots = Vec::new();
     let start = Instant::now();
     // The first pass warms up, and touches everything.
@@ -99,7 +100,7 @@ pub fn in_place(
                 wrong: report.wrong,
                 ..MemoryReport::new()?
             };
-        } else if start.elapsed() >= duration {
+        } else if span.is_over(start) {
             break;
         }
     }
@@ -186,16 +187,16 @@ pub fn at_length(
     snapshot: &Snapshot,
     pool: &Pool,
     batch: usize,
-    duration: Duration,
+    span: impl Into<Span>,
 ) -> Result<MemoryReport, MemoryError> {
-    let mut report = MemoryReport::new()?;
+    let (mut report, span) = (MemoryReport::new()?, span.into());
     let mut slots = vec![Slot::EMPTY; pool.requests.len()];
     restore(pool, &mut slots);
     // Few and long requests would lie in the cache, and their null record would cost nothing.
     let mut nulls: Vec<Slot> = slots.iter().copied().cycle().take(NULL_SLOTS).collect();
     let mut replies: Vec<Option<Vec<u8>>> = Vec::with_capacity(batch);
     let start = Instant::now();
-    while start.elapsed() < duration || report.queries == 0 {
+    while !span.is_over(start) || report.queries == 0 {
         for (nth, batch_of) in slots.chunks(batch).enumerate() {
             let (wall, cpu) = (Instant::now(), thread_cpu_time());
             // Into memory that is there: freeing and comparing are outside the time.

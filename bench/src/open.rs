@@ -11,12 +11,12 @@
 //! latency  2    2         25+   15+   5+
 //! ```
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use hdrhistogram::Histogram;
 use sa_port::ring::{RingClient, reply_length};
 
-use crate::pace::{PATIENCE, due_after};
+use crate::pace::{PATIENCE, Span, due_after};
 use crate::pool::Pool;
 
 /// An open loop over one ring.
@@ -83,7 +83,7 @@ impl<'a> OpenLoop<'a> {
         })
     }
 
-    /// Sends for `duration`; the first tenth warms up and is not counted.
+    /// Sends for the span; the first tenth warms up and is not counted.
     ///
     /// Ends with the last reply, or when four times the duration and the patience are over.
     #[expect(
@@ -91,7 +91,9 @@ impl<'a> OpenLoop<'a> {
         clippy::cast_sign_loss,
         reason = "a count of requests far below 2^53"
     )]
-    pub fn run(mut self, duration: Duration) -> OpenReport {
+    pub fn run(mut self, span: impl Into<Span>) -> OpenReport {
+        let span = span.into();
+        let duration = span.time;
         let total = (self.rate * duration.as_secs_f64()) as u64;
         self.warm_up = total / 10;
         self.start = Instant::now();
@@ -102,7 +104,7 @@ impl<'a> OpenLoop<'a> {
         let mut total = total;
         while self.received < total {
             let now = Instant::now();
-            if now > give_up_sending {
+            if now > give_up_sending || span.is_stopped() {
                 total = self.sent;
             }
             if now > give_up_sending + PATIENCE {
@@ -167,6 +169,7 @@ impl<'a> OpenLoop<'a> {
 #[cfg(test)]
 mod tests {
     use core::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
 
     use sa_port::ring::ring;
     use sa_port::{BATCH, MadPort, Verdict};

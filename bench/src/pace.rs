@@ -4,7 +4,39 @@
 //! before. What both kinds of loop, over a ring and on a running SA, have in common lies here, so
 //! that their figures mean the same.
 
-use std::time::Duration;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long something is measured: for a time, and no longer once it is told to stop.
+///
+/// A measurement that was stopped is as good as one that was to be so short: what it counted, it
+/// counted to the end.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    /// How long.
+    pub time: Duration,
+    /// Set when it is to stop; none where nobody would.
+    pub stop: Option<&'static AtomicBool>,
+}
+
+impl From<Duration> for Span {
+    fn from(time: Duration) -> Self {
+        Self { time, stop: None }
+    }
+}
+
+impl Span {
+    /// Whether it was told to stop.
+    pub fn is_stopped(&self) -> bool {
+        // Relaxed: nothing else is read through the flag.
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    /// Whether it is through, for what began at `start`.
+    pub fn is_over(&self, start: Instant) -> bool {
+        self.is_stopped() || start.elapsed() >= self.time
+    }
+}
 
 /// How requests follow each other.
 #[derive(Debug, Clone, Copy, PartialEq)]

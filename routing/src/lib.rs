@@ -72,6 +72,7 @@ pub mod reference;
 mod shortest;
 pub mod tables;
 pub mod topology;
+pub mod watch;
 
 pub use engine::torus::TorusConfig;
 pub use error::{Reason, Refusal, SwitchName, Warning};

@@ -25,6 +25,7 @@ pub mod schema;
 pub mod seen;
 pub mod served;
 pub mod site;
+pub mod terminal;
 pub mod turn;
 pub mod webdriver;
 

@@ -21,6 +21,7 @@ use sa_fabric::display;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{PolicyArgs, SiteArgs};
+use crate::interrupt;
 use crate::wrong::Wrong;
 
 pub(crate) use show::Pauses;
@@ -244,10 +245,28 @@ pub(crate) fn run(verb: &Bench) -> Outcome {
 /// One workload on one layer.
 fn one(bed: &prepare::Bed, pool: &sa_bench::Pool, settings: &run::Settings, json: bool) -> Outcome {
     let wrong = requests::wrong(bed, pool);
+    interrupt::attend(|| measured(bed, pool, settings, wrong, json))
+}
+
+/// Errors: threads or memory are missing; a reply was wrong, or lost.
+fn measured(
+    bed: &prepare::Bed,
+    pool: &sa_bench::Pool,
+    settings: &run::Settings,
+    wrong: requests::Wrong,
+    json: bool,
+) -> Outcome {
     let measured = match wrong.first {
         None => Some(run::measure(bed, pool, settings)?),
         Some(_) => None,
     };
+    // Nothing to be shown: the signal came first.
+    if measured
+        .as_ref()
+        .is_some_and(|it| it.ns_per_query.are_none())
+    {
+        return Ok(());
+    }
     let count = wrong.count + measured.as_ref().map_or(0, |measured| measured.wrong);
     show::run(bed, pool, settings, measured.as_ref(), count, json)?;
     judge(count, pool.requests.len(), wrong.first)?;

@@ -44,6 +44,7 @@ use sls::Sls;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{failure, or_fail, warn};
+use crate::progress;
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
@@ -130,6 +131,7 @@ fn find(verb: &Check) -> Outcome<Findings> {
     let inputs = Inputs {
         fabric: verb.directory.clone(),
         engine: Some(EngineKind::Files),
+        watch: progress::watch(),
         ..Inputs::default()
     };
     let sources = or_fail(pipeline::read(&inputs))?;
@@ -137,18 +139,26 @@ fn find(verb: &Check) -> Outcome<Findings> {
     let parts = pipeline::route(sources).map_err(failure)?;
     let topology = &parts.topology;
     let directory = or_fail(DumpDir::open(&verb.directory))?;
-    let sls = Sls::read(&directory, torus_conf.as_deref(), &parts)?;
-    let recorded = Recorded::read(&directory, verb.groups.as_deref(), topology)?;
+    let (sls, recorded) = progress::step("reading SLs and groups", || {
+        let sls = Sls::read(&directory, torus_conf.as_deref(), &parts)?;
+        let recorded = Recorded::read(&directory, verb.groups.as_deref(), topology)?;
+        Ok::<_, Failure>((sls, recorded))
+    })?;
     // All warnings in one go, so that people are told a share of each kind.
     warnings.extend(recorded.iter().flat_map(|it| it.warnings(topology)));
     warn(&warnings);
     // Both need the same judge, which borrows the SLs and so lives in this call only.
     let (loops, multicast) = sls.judged(&parts, |judge| {
-        let unicast = judge.everybody();
-        let loops = judge.loops(&unicast, |_| ());
+        let (unicast, loops) = progress::step(pipeline::PROVING, || {
+            let unicast = judge.everybody();
+            let loops = judge.loops(&unicast, |_| ());
+            (unicast, loops)
+        });
         let multicast = recorded.map(|recorded| {
             let alone = loops.hosts.as_ref();
-            let found = Multicast::check(&recorded, &parts, judge, unicast, alone);
+            let found = progress::step("checking multicast", || {
+                Multicast::check(&recorded, &parts, judge, unicast, alone)
+            });
             (recorded, found)
         });
         (loops, multicast)
@@ -156,11 +166,18 @@ fn find(verb: &Check) -> Outcome<Findings> {
     // On its own judge, with a graph of unicast and the worst groups: the recorded ones do not
     // count there.
     let everywhere = match (verb.members, &torus_conf) {
-        (Members::Everywhere, Some(conf)) => Some(multicast::everywhere(conf, &parts, &sls)?),
+        (Members::Everywhere, Some(conf)) => {
+            let found = progress::step("checking multicast with members everywhere", || {
+                multicast::everywhere(conf, &parts, &sls)
+            });
+            Some(found?)
+        }
         _ => None,
     };
     Ok(Findings {
-        reached: reachability(topology, &parts.routes, LISTED_PAIRS),
+        reached: progress::step("following all pairs", || {
+            reachability(topology, &parts.routes, LISTED_PAIRS)
+        }),
         sls,
         loops,
         multicast,

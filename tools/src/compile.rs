@@ -19,13 +19,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sa_compiler::pipeline::{self, Compiled, Stamp};
-use sa_fabric::store;
 use serde::Serialize;
 
 use crate::failure::Outcome;
-use crate::inputs::{FabricArgs, failure, or_fail, warn};
+use crate::inputs::{FabricArgs, failure, warn};
 use crate::json::{self, Document};
 use crate::kept;
+use crate::room;
 
 #[derive(Debug, Args)]
 pub(crate) struct Compile {
@@ -75,7 +75,7 @@ pub(crate) fn run(verb: &Compile) -> Outcome {
         false => None,
     };
     // Whole or not at all: where it fails, what was there before stays.
-    or_fail(store::write(&verb.output, &compiled.snapshot))?;
+    room::write_snapshot(&verb.output, &compiled.snapshot)?;
     if verb.json {
         return print_json(verb, &compiled, tables);
     }

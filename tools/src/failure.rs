@@ -10,6 +10,7 @@
 //! 2   Usage         what clap refuses, and what it cannot judge
 //! 3   Refused       understood, and the answer is no: a credit loop, a difference, a wrong reply
 //! 4   Unreachable   nobody answered
+//! 130   Interrupted   by Ctrl-C (SIGINT); 143 by SIGTERM, 129 by SIGHUP
 //! ```
 //!
 //! Scripts rely on 3 and 4 being apart from 1: a check that found something is not a check that did
@@ -73,6 +74,8 @@ pub(crate) enum FailureKind {
     Refused,
     /// Nobody answered: exit 4.
     Unreachable,
+    /// Cut short by a signal, with this exit status.
+    Interrupted(u8),
 }
 
 /// What a failure is made from.
@@ -144,6 +147,11 @@ impl Failure {
         Self::new(FailureKind::Unreachable, text.into())
     }
 
+    /// Cut short by a signal. What was measured until then was printed before it.
+    pub(crate) fn interrupted(status: u8, text: impl Into<String>) -> Self {
+        Self::new(FailureKind::Interrupted(status), text.into())
+    }
+
     /// The same failure, which is about this file or place.
     pub(crate) fn about(self, location: Location) -> Self {
         Self {
@@ -160,6 +168,7 @@ impl Failure {
             FailureKind::Usage => Self::USAGE,
             FailureKind::Refused => 3,
             FailureKind::Unreachable => 4,
+            FailureKind::Interrupted(status) => status,
         }
     }
 

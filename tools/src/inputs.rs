@@ -30,6 +30,7 @@ use sa_wire::{DataVls, Lmc, Mtu};
 
 use crate::failure::{Cause, Failure, Outcome};
 use crate::kept::Kept;
+use crate::progress;
 use crate::services;
 use crate::wrong::Wrong;
 
@@ -328,6 +329,7 @@ impl SiteArgs {
             mtu: self.mtu,
             vl_cap: self.vlcap,
             failed: self.fail.clone(),
+            watch: progress::watch(),
             // A tool shows what is lost; whether that may go into service is the verb's to decide.
             allow_lost_pairs: true,
             ..Inputs::default()

@@ -39,6 +39,8 @@ use sa_source::{Ask, Client, Way};
 use crate::bench;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::open_snapshot;
+use crate::interrupt;
+use crate::progress;
 use crate::reach;
 use crate::wrong::Wrong;
 
@@ -142,23 +144,32 @@ fn probe(client: &mut Client, asked: &[Asked]) -> Outcome {
 pub(crate) fn run(verb: &Load) -> Outcome {
     let expected = verb.expect.as_deref().map(open_snapshot).transpose()?;
     let mut client = reach::open(&verb.via, verb.sa_lid, verb.patience())?;
-    let hosts = match &verb.lids {
-        Some(file) => pairs::from_file(file, verb.gid_prefix)?,
-        None => pairs::from_sa(&mut client, verb.gid_prefix)?,
-    };
+    let hosts = progress::step("reading hosts", || match &verb.lids {
+        Some(file) => pairs::from_file(file, verb.gid_prefix),
+        None => pairs::from_sa(&mut client, verb.gid_prefix),
+    })?;
     let asked = pairs::draw(verb, client.lid(), &hosts);
     probe(&mut client, &asked)?;
-    let judge = Judge::new(&asked, expected.as_ref());
+    let judge = progress::step("computing what must come back", || {
+        Judge::new(&asked, expected.as_ref())
+    });
     // Before and after, on the thread that measures: what the machine does by itself.
     let spinning = Duration::from_secs_f64(verb.seconds).min(Duration::from_secs(1));
     let before = measure_pause_floor(spinning);
-    let report = match client.way_mut() {
-        Way::Fabric { port, to } => through_fabric(verb, port.as_mut(), *to, &asked, &judge)?,
-        Way::Ring(client) => ring::load(verb, client, &asked, &judge)?,
-    };
-    let pauses = before.and(measure_pause_floor(spinning));
-    show::report(verb, &client, hosts.len(), &report, pauses)?;
-    void(&report)
+    interrupt::attend(|| {
+        let loading = Duration::from_secs_f64(verb.seconds);
+        let report = progress::timed("loading", loading, || match client.way_mut() {
+            Way::Fabric { port, to } => through_fabric(verb, port.as_mut(), *to, &asked, &judge),
+            Way::Ring(client) => ring::load(verb, client, &asked, &judge),
+        })?;
+        // Who has pressed Ctrl-C waits for what was seen and not for another second.
+        let pauses = match interrupt::came() {
+            true => before,
+            false => before.and(measure_pause_floor(spinning)),
+        };
+        show::report(verb, &client, hosts.len(), &report, pauses)?;
+        void(&report)
+    })
 }
 
 /// Blocks for `--seconds` and as long as the last answers may take.
@@ -182,6 +193,7 @@ fn through_fabric(
         pace: verb.pace(),
         duration: Duration::from_secs_f64(verb.seconds),
         timeout: verb.timeout(),
+        stop: Some(interrupt::stop()),
     };
     let report = load(port, &requests, &options, &mut |nth, mad| {
         judge.problem(nth, mad)
@@ -205,6 +217,8 @@ fn void(report: &LiveReport) -> Outcome {
         )));
     }
     match report.answered {
+        // Maybe none could be answered that soon.
+        0 if interrupt::came() => Ok(()),
         0 => Err(Failure::unreachable(format!(
             "none of {} requests was answered in time",
             report.sent

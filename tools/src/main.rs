@@ -36,6 +36,7 @@ mod failure;
 mod help;
 mod init;
 mod inputs;
+mod interrupt;
 mod json;
 mod kept;
 mod load;
@@ -44,10 +45,13 @@ mod manual;
 mod migrate;
 mod netlink;
 mod policy;
+mod progress;
 mod query;
 mod reach;
 mod roce_entropy;
+mod room;
 mod route;
+mod scratch;
 mod services;
 mod setup;
 mod simulate;
@@ -70,8 +74,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Routes, proves, compiles and answers for InfiniBand subnets.
 ///
 /// Exit status: 0 done; 1 a file cannot be read or parsed, or the work failed; 2 wrong usage;
-/// 3 inputs understood, but the route is refused or problems were found; 4 nobody answered. A pipe
-/// that is closed early (| head) changes none of it; with a full disk behind standard output it is 1.
+/// 3 inputs understood, but the route is refused or problems were found; 4 nobody answered; 130 ended
+/// by Ctrl-C. A pipe that is closed early (| head) changes none of it; with a full disk behind
+/// standard output it is 1.
+///
+/// Work of more than some seconds says on standard error how far it is. After Ctrl-C half files are
+/// removed, and what was measured is printed; a second Ctrl-C ends at once.
 ///
 /// With --json a verb that fails before it has printed anything prints {"error": {..}} with message,
 /// exit_code, file, line and column. What --json prints begins with "schema": its name and version,
@@ -84,6 +92,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
     propagate_version = true
 )]
 struct Arguments {
+    /// Do not say how far long work is
+    #[arg(long, global = true, help_heading = "Progress")]
+    quiet: bool,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -176,9 +187,21 @@ fn main() -> ExitCode {
         ))
     });
     match parsed {
-        Ok((arguments, is_json)) => report(run(&arguments.verb), is_json),
+        Ok((arguments, is_json)) => report(watched(&arguments), is_json),
         Err(error) => usage(&error),
     }
+}
+
+/// With a way to say how far it is, and with an eye on Ctrl-C.
+fn watched(arguments: &Arguments) -> Outcome {
+    if arguments.quiet {
+        progress::silence();
+    }
+    // Which has the terminal in its hands, and gives it back.
+    if !matches!(arguments.verb, Verb::Top(_)) {
+        interrupt::watch();
+    }
+    run(&arguments.verb)
 }
 
 /// One arm per verb: what a verb does is nowhere but in its file.

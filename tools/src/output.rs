@@ -5,9 +5,9 @@
 //! fails otherwise (a full disk) the verb goes on as well, and `sapphire` says why and ends with
 //! exit status 1. What standard error does not take is lost: there is nobody left to tell.
 //!
-//! The state is two statics: the first fault, and whether anything was answered. They are statics
-//! and not values that are handed along because the macros are used in some hundred places, and
-//! because a process has one standard output anyway.
+//! The state is some statics: the first fault, whether anything was answered, and the bar of long work
+//! ([`bar`]). They are statics and not values that are handed along because the macros are used in
+//! some hundred places, and because a process has one standard output anyway.
 //!
 //! ```text
 //! outln! -> out()    -> stdout, line by line          fault noted, later lines dropped
@@ -20,11 +20,13 @@
     reason = "the one place where the streams of the process are taken"
 )]
 
+pub(crate) mod bar;
+
 use std::fmt::Arguments;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Stdout, StdoutLock, Write};
 use std::process::ExitCode;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, OnceLock};
 
 use crate::failure::{Failure, Outcome};
 
@@ -68,7 +70,10 @@ enum Fault {
 /// Does nothing after the first fault, so that a loop over ten thousand lines needs no check.
 pub(crate) fn out(words: Arguments<'_>) {
     if is_wanted() {
-        note(io::stdout().lock().write_fmt(words));
+        let mut stdout = io::stdout().lock();
+        // Only on a terminal may the bar be in the way, and a pipe may hold this up for long.
+        let _away = IS_TERMINAL.then(bar::away);
+        note(stdout.write_fmt(words));
     }
 }
 
@@ -81,7 +86,14 @@ pub(crate) fn show() {
 
 /// Writes to standard error, which may be gone.
 pub(crate) fn err(words: Arguments<'_>) {
+    let _away = bar::away();
     let _ = io::stderr().lock().write_fmt(words);
+}
+
+/// The last line on standard error, of a process that is ended: it waits for nobody for long.
+pub(crate) fn last_words(words: Arguments<'_>) {
+    let _away = bar::away_soon();
+    let _ = io::stderr().write_fmt(format_args!("{words}\n"));
 }
 
 /// False once standard output takes no more: work that only makes lines may stop.
@@ -93,8 +105,10 @@ pub(crate) fn is_wanted() -> bool {
 ///
 /// Progress and colours are for people only.
 pub(crate) fn is_terminal() -> bool {
-    io::stdout().is_terminal()
+    *IS_TERMINAL
 }
+
+static IS_TERMINAL: LazyLock<bool> = LazyLock::new(|| io::stdout().is_terminal());
 
 /// Standard output as a screen, on which pictures are drawn.
 ///
@@ -189,6 +203,7 @@ fn note(result: io::Result<()>) {
 /// The exit status of a process that would end with `own`: 1 where standard output lost something
 /// that somebody still wants.
 pub(crate) fn end(own: u8) -> ExitCode {
+    bar::clear();
     show();
     match FAULT.get() {
         Some(Fault::Failed(why)) => {

@@ -15,7 +15,6 @@
 
 mod multicast;
 mod quality;
-mod room;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,6 +32,8 @@ use serde::Serialize;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, or_fail, warn};
 use crate::json::{self, Document, Pairs};
+use crate::progress;
+use crate::room;
 use crate::simulate::Pair;
 use crate::simulate::compare;
 
@@ -132,7 +133,9 @@ pub(crate) fn run(verb: &Route) -> Outcome {
         Err(error) => return Err(failure(error)),
     };
     // Before any output: a file of groups that cannot be read leaves nothing behind.
-    let multicast = Multicast::new(verb.groups.as_deref(), &inputs.fabric, &compiled)?;
+    let multicast = progress::step("routing multicast", || {
+        Multicast::new(verb.groups.as_deref(), &inputs.fabric, &compiled)
+    })?;
     warn(&compiled.warnings);
     if inputs.opensm_conf.is_some() {
         warn(&compiled.arbitration);
@@ -165,18 +168,57 @@ fn write(
         },
         if verb.xz { Packing::Xz } else { Packing::Plain },
     );
-    let estimate = export.estimate();
+    let export = export.watched(progress::watch());
+    let estimate = progress::step("estimating sizes", || export.estimate());
     // Nothing has been written by now, nor was the directory made.
-    if let Some(why) = room::lacks(directory, &estimate).filter(|_| !verb.force) {
+    if let Some(why) = lacks(directory, &estimate).filter(|_| !verb.force) {
         let failure = Failure::refused(why);
         if verb.json {
-            let estimate = room::sizes(&estimate);
+            let estimate = sizes(&estimate);
             json::print_with(&TooLarge { estimate }, Some(&failure))?;
         }
         return Err(failure);
     }
+    room::tell(directory, estimate.total());
     or_fail(export.write(directory))?;
     Ok(estimate)
+}
+
+/// What is written without being told to. Units: bytes.
+const MOST: u64 = 4 << 30;
+
+/// Why the tables should not be written. None where nothing is against it.
+///
+/// Tables of large fabrics are larger than one expects: psl grows with the square of the hosts.
+/// Too large for the disk is said before too large at all: the first is no matter of taste.
+fn lacks(directory: &Path, estimate: &Estimate) -> Option<String> {
+    let total = estimate.total();
+    let why = match room::lacks(directory, total) {
+        // It is an estimate: --force is for whoever knows better.
+        Some(why) => why,
+        None if total > MOST => {
+            format!("more than {} are not written unasked", room::in_words(MOST))
+        }
+        None => return None,
+    };
+    let largest = estimate
+        .largest()
+        .map_or_else(String::new, |(table, bytes)| {
+            format!(", {table} alone {}", room::in_words(bytes))
+        });
+    Some(format!(
+        "{}: the tables would take about {}{largest}: {why}; choose with --tables, compress with --xz, \
+         or insist with --force. Nothing was written",
+        directory.display(),
+        room::in_words(total)
+    ))
+}
+
+/// Shape: bytes by file, and `total`.
+fn sizes(estimate: &Estimate) -> Pairs<&'static str, u64> {
+    let sizes = estimate.0.iter();
+    let sizes = sizes.map(|(table, bytes)| (table.file(), *bytes));
+    Pairs(sizes.chain([("total", estimate.total())]).collect())
 }
 
 /// What a refused fabric leaves behind: the placement where there is one, and the reasons.
@@ -253,7 +295,11 @@ fn report(
     let peak = peak_mb();
     let check_ms = ms(timings.check + multicast.check);
     let quality = verb.quality;
-    let quality = quality.map(|drawn| Quality::new(&compiled.parts, drawn, verb.seed));
+    let quality = quality.map(|drawn| {
+        progress::step("drawing permutations", || {
+            Quality::new(&compiled.parts, drawn, verb.seed)
+        })
+    });
     if verb.json {
         let pairs = compare::lost(compiled).into_iter();
         return json::print(&Report {
@@ -271,7 +317,7 @@ fn report(
             mlids: multicast.mlids(),
             multicast_cycle: has_multicast_cycle(compiled, multicast),
             quality,
-            estimate: estimate.map(room::sizes),
+            estimate: estimate.map(sizes),
             out: verb.out.as_deref().map(|path| path.display().to_string()),
         });
     }

@@ -49,3 +49,6 @@ pub mod reference;
 pub mod snapshot_change;
 pub mod state;
 pub mod why;
+
+// For those who may not name `routing`.
+pub use routing::watch;

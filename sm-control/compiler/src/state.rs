@@ -27,6 +27,7 @@ use std::sync::{Arc, Mutex};
 
 use policy::{Partitions, Policy, PortFacts};
 use routing::proof::{GroupKinds, GroupProof, Proven};
+use routing::watch::Watch;
 use routing::{EngineKind, GivenSl2Vl, Qos, Refusal, Routes, Topology, TorusConfig};
 use sa_fabric::formats::psl;
 use sa_fabric::options::OpenSmOptions;
@@ -66,6 +67,8 @@ pub struct Sources {
     pub heard_sls: Option<Arc<HeardSls>>,
     /// What routes are to leave.
     pub drained: Drained,
+    /// Who is told how far the work has come.
+    pub watch: Watch,
     /// One line per input: role, name, digest. Stands in the snapshot.
     pub provenance: Vec<String>,
     /// What an operator should know, in the order of reading.

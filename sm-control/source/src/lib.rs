@@ -55,6 +55,7 @@ pub mod written;
 #[cfg(test)]
 mod tests;
 
+use sa_compiler::watch::Watch;
 use sa_fabric::display::count;
 use sa_fabric::sa_records::{Incomplete, SaFabric};
 use sa_wire::mad::Status;
@@ -176,7 +177,16 @@ fn in_words(status: u16) -> String {
 /// Errors: nobody answers; the SA refuses what cannot be done without; the fabric was on the move
 /// in each of a few readings.
 pub fn read(ask: &mut dyn Ask, wants: &Wants) -> Result<SaFabric, SaReadError> {
-    let mut querier = Querier::sparing(ask);
+    read_watched(ask, wants, Watch::default())
+}
+
+/// [`read`], with somebody who is told how far it has come. Errors: as there.
+pub fn read_watched(
+    ask: &mut dyn Ask,
+    wants: &Wants,
+    watch: Watch,
+) -> Result<SaFabric, SaReadError> {
+    let mut querier = Querier::sparing(ask).watched(watch);
     let mut last = String::new();
     // No pause between readings: asking takes time enough, and after a failure the caller waits for
     // its next poll.
@@ -197,7 +207,9 @@ pub fn read(ask: &mut dyn Ask, wants: &Wants) -> Result<SaFabric, SaReadError> {
 /// at its beginning.
 fn read_once(querier: &mut Querier<'_>, wants: &Wants) -> Result<Option<SaFabric>, SaReadError> {
     let mut notes = Vec::new();
-    let records = records::read(querier, wants, &mut notes)?;
+    let watch = querier.watch();
+    let read = || records::read(querier, wants, &mut notes);
+    let records = watch.step("reading records of the SA", read)?;
     // Before assembling: where heads changed, a contradiction is to be expected and says nothing.
     if !records::still_hold(&records, querier)? {
         return Ok(None);

@@ -18,6 +18,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use sa_compiler::watch::Watch;
 use sa_wire::Lid;
 use sa_wire::mad::{Status, method, response_method};
 use sa_wire::request;
@@ -33,6 +34,8 @@ pub(super) struct Querier<'a> {
     ask: &'a mut dyn Ask,
     /// It leaves the SA half of its time, and asks again where no answer comes.
     is_sparing: bool,
+    /// Who is told how far a reading has come.
+    watch: Watch,
 }
 
 /// The last transaction. No two questions of a process have the same, so that what comes late is
@@ -48,16 +51,30 @@ pub fn next_transaction() -> u32 {
 
 impl<'a> Querier<'a> {
     pub(super) fn new(ask: &'a mut dyn Ask) -> Self {
-        let is_sparing = false;
-        Self { ask, is_sparing }
+        Self {
+            ask,
+            is_sparing: false,
+            watch: Watch::default(),
+        }
     }
 
     /// For many questions in a row: after each answer it waits for as long as that took, so that the SM has
     /// half its time for other things. A question that gets no answer is asked again after a while, because
     /// whoever reads would else begin with the first one again.
     pub(super) fn sparing(ask: &'a mut dyn Ask) -> Self {
-        let is_sparing = true;
-        Self { ask, is_sparing }
+        Self {
+            is_sparing: true,
+            ..Self::new(ask)
+        }
+    }
+
+    /// The same, with somebody who is told how far a reading has come.
+    pub(super) fn watched(self, watch: Watch) -> Self {
+        Self { watch, ..self }
+    }
+
+    pub(super) const fn watch(&self) -> Watch {
+        self.watch
     }
 
     pub(super) fn whom(&self) -> String {

@@ -54,11 +54,17 @@ pub(super) fn read(
     // say otherwise.
     let wants_sl2vl = wants.qos.unwrap_or(records.qos);
     // One switch at a time: the reply for all at once would be built whole in the SA's memory.
-    for switch in records.switches.clone() {
+    let watch = querier.watch();
+    let (switches, nodes) = (records.switches.clone(), node_lids(&records));
+    // Of the tables that are asked for one by one, each a part of the work.
+    let total = (switches.len() + nodes.len()) as u64;
+    for (nth, switch) in (1..).zip(&switches) {
         let lid = switch.lid.get();
         records.lfts.insert(lid, Arc::new(lft(querier, lid)?));
+        watch.reach(nth, total);
     }
-    for lid in node_lids(&records) {
+    for (nth, lid) in (switches.len() as u64 + 1..).zip(nodes) {
+        watch.reach(nth, total);
         // By LID of the end port, of a switch with all pairs of its ports: (36 + 1)^2 records of 16
         // bytes are 22 KB.
         if wants_sl2vl {

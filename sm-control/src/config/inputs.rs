@@ -24,6 +24,8 @@ impl Config {
     pub fn inputs(&self) -> Inputs {
         let (fabric, routing) = (&self.fabric, &self.routing);
         Inputs {
+            // A log tells when a load is through; nobody looks on.
+            watch: routing::watch::Watch::default(),
             intake: Intake::new(self.limits),
             fabric: fabric.path.clone(),
             // Filled where a fabric is told by something that runs: an SA, or a sweep.

@@ -5,6 +5,7 @@ mod demo;
 mod draw;
 mod errors;
 mod kept_tables;
+mod long;
 mod migrate;
 mod policy_lint;
 mod policy_verbs;

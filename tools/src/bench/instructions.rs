@@ -16,18 +16,21 @@ use std::path::Path;
 use std::process::Command;
 
 use sa_bench::Pool;
-use sa_bench::count::{Case, Counted, PASSES};
+use sa_bench::count::{Case, CountError, Counted, PASSES};
 use sa_snapshot::Snapshot;
 
 use super::prepare::Bed;
 use super::run::Settings;
 use crate::failure::Outcome;
 use crate::inputs::or_fail;
+use crate::interrupt;
+use crate::scratch::Scratch;
 
 /// Counts over the first requests of the pool. Errors: valgrind is missing.
 /// Errors besides: the case cannot be written; the run under callgrind fails. Cost: two runs, each
 /// some fifty times slower than the processor.
-pub(super) fn count(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Counted> {
+/// None where a signal came meanwhile.
+pub(super) fn count(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Option<Counted>> {
     // Under callgrind a table of half the world takes seconds, so there are few.
     let most = if settings.workload.is_long() {
         FEW
@@ -46,15 +49,20 @@ pub(super) fn count(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Coun
         is_long: settings.workload.is_long(),
         batch: settings.batch,
     };
-    let directory = or_fail(tempfile::tempdir())?;
+    let directory = or_fail(Scratch::new())?;
     let program = or_fail(env::current_exe())?;
     // This very program, so that what is counted is what was timed.
-    or_fail(case.count(directory.path(), |directory, passes| {
+    let stop = interrupt::stop();
+    let counted = case.count(directory.path(), stop, |directory, passes| {
         let mut command = Command::new(&program);
         command.args(["bench", "--counted"]).arg(directory);
         command.arg("--passes").arg(passes.to_string());
         command
-    }))
+    });
+    match counted {
+        Err(CountError::Stopped) => Ok(None),
+        other => or_fail(other).map(Some),
+    }
 }
 
 /// What is counted.

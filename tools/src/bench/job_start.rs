@@ -20,12 +20,13 @@ use serde::Serialize;
 
 use super::machine::{self, Machine};
 use super::prepare::Bed;
-use super::run::{Figures, line, on_core};
+use super::run::{Figures, after, line, on_core};
 use super::show::Pauses;
 use super::{Bench, By, is_whole, judge, requests, show};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
 use crate::json::{self, Document};
+use crate::{interrupt, progress};
 
 /// What all repetitions showed.
 /// A figure for each repetition; counts are over all of them.
@@ -58,10 +59,14 @@ pub(super) fn run(bed: &Bed, verb: &Bench) -> Outcome {
     }
     // A million requests of 256 bytes each are not needed any more.
     drop(slots);
-    let measured = measure(bed, verb, &job, &expected)?;
-    show_run(bed, verb, &job, &measured)?;
-    judge(measured.wrong, expected.len(), None)?;
-    is_whole(measured.lost)
+    interrupt::attend(|| {
+        let measured = measure(bed, verb, &job, &expected)?;
+        if !measured.seconds.are_none() {
+            show_run(bed, verb, &job, &measured)?;
+        }
+        judge(measured.wrong, expected.len(), None)?;
+        is_whole(measured.lost)
+    })
 }
 
 /// Its nodes lie all over the fabric.
@@ -101,8 +106,17 @@ fn measure(
     let mut line = line(bed)?;
     let mut measured = Measured::default();
     let before = floor()?;
-    for _ in 0..verb.repeat {
-        let report = or_fail(line.job(job, expected, verb.batch.map_or(32, usize::from)))?;
+    for nth in 0..verb.repeat {
+        let batch = verb.batch.map_or(32, usize::from);
+        let stop = interrupt::stop();
+        let name = format!("starting a job, {} of {}", nth + 1, verb.repeat);
+        let report = progress::step(&name, || line.job(job, expected, batch, stop));
+        let report = or_fail(report)?;
+        measured.wrong += report.wrong;
+        // How long a job takes that was not started to the end, nobody can say.
+        if interrupt::came() {
+            break;
+        }
         let seconds = report.elapsed.as_secs_f64();
         measured.seconds.add(seconds);
         measured
@@ -110,10 +124,9 @@ fn measure(
             .add(report.queries as f64 / seconds.max(1e-9) / 1e6);
         measured.ns_per_query.add(report.ns_per_query);
         measured.ns_with_waiting.add(report.ns_with_waiting);
-        measured.wrong += report.wrong;
         measured.lost += report.lost;
     }
-    measured.pauses = before.and(floor()?);
+    measured.pauses = after(before, floor)?;
     Ok(measured)
 }
 
@@ -148,6 +161,9 @@ struct Line<'a> {
     wrong: u64,
     lost: u64,
     repeat: u8,
+    /// A signal came before all repetitions were through; left out where none did.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
     fabric: &'a str,
     hosts: usize,
     switches: usize,
@@ -188,6 +204,7 @@ fn show_run(bed: &Bed, verb: &Bench, job: &Job, measured: &Measured) -> Outcome 
             wrong: measured.wrong,
             lost: measured.lost,
             repeat: verb.repeat,
+            interrupted: interrupt::came(),
             fabric: &bed.name,
             hosts: info.hosts,
             switches: info.switches,
@@ -204,6 +221,7 @@ fn show_run(bed: &Bed, verb: &Bench, job: &Job, measured: &Measured) -> Outcome 
         job.queries(),
         verb.repeat
     );
+    show::interrupted(seconds, verb.repeat);
     show::line("all", seconds, 1.0, "seconds until the last reply");
     show::line("rate", &measured.mqps, 1.0, "M queries/s by wall time");
     show::line(

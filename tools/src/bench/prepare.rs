@@ -37,6 +37,7 @@ use sa_snapshot::Snapshot;
 use super::Bench;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{failure, open_snapshot, or_fail, warn};
+use crate::scratch::Scratch;
 
 /// What is measured.
 /// Lives for the whole run of the verb; all workloads and layers share it.
@@ -114,7 +115,7 @@ fn torus(
 ) -> Outcome<(Compiled, Option<RuleSpec>)> {
     let spec = TorusSpec::new(radix(kind, size)?, verb.hosts.unwrap_or(2));
     let plan = plan(&spec).map_err(|error| Failure::usage(error.to_string()))?;
-    let directory = or_fail(tempfile::tempdir())?;
+    let directory = or_fail(Scratch::new())?;
     let [net, conf, policy] =
         ["net", "torus-2QoS.conf", "qos-policy.conf"].map(|name| directory.path().join(name));
     let text = match paths {
@@ -143,7 +144,7 @@ fn shape(verb: &Bench, word: &str, wiring: &Wiring) -> Outcome<(Compiled, Option
                 .to_owned(),
         ));
     }
-    let directory = or_fail(tempfile::tempdir())?;
+    let directory = or_fail(Scratch::new())?;
     let [net, policy] = ["net", "qos-policy.conf"].map(|name| directory.path().join(name));
     or_fail(fs::write(&net, wiring.net()))?;
     let mut inputs = verb.policy.apply(verb.site.inputs(&net));

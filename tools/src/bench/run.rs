@@ -12,6 +12,7 @@ use sa_bench::line::Line;
 use sa_bench::long::Pace;
 use sa_bench::memory::{self, MemoryReport};
 use sa_bench::null_line::NullLine;
+use sa_bench::pace::Span;
 use sa_bench::{PauseFloor, Pool, measure_pause_floor};
 use sa_fastpath::affinity;
 use sa_snapshot::Snapshot;
@@ -20,6 +21,7 @@ use super::prepare::Bed;
 use super::{Layer, Workload, instructions, requests};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
+use crate::{interrupt, progress};
 
 /// What to measure.
 #[derive(Debug, Clone)]
@@ -100,6 +102,11 @@ impl Figures {
         self.0.insert(place, figure);
     }
 
+    /// Of how many repetitions.
+    pub(super) const fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// True when nothing was measured.
     pub(super) fn are_none(&self) -> bool {
         self.0.is_empty()
@@ -140,17 +147,18 @@ fn in_memory(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Measured> {
         let mut measured = Measured::default();
         let hosts = requests::hosts(bed);
         let mut passes = requests::passes(bed, &hosts, pool, settings);
-        for _ in 0..settings.repeat {
-            let (batch, duration) = (settings.batch, settings.duration);
-            let report = match settings.workload.is_long() {
-                true => memory::at_length(&bed.snapshot, pool, batch, duration),
-                false => memory::in_place(&bed.snapshot, &mut passes, batch, duration),
-            };
+        for nth in settings.repetitions() {
+            let (batch, span) = (settings.batch, settings.span());
+            let report = settings.shown(nth, || match settings.workload.is_long() {
+                true => memory::at_length(&bed.snapshot, pool, batch, span),
+                false => memory::in_place(&bed.snapshot, &mut passes, batch, span),
+            });
             measured.memory(&or_fail(report)?);
         }
-        measured.pauses = before.and(measure_pause_floor(spinning));
-        if settings.counts {
-            measured.counted = Some(instructions::count(bed, pool, settings)?);
+        measured.pauses = after(before, || Ok(measure_pause_floor(spinning)))?;
+        if settings.counts && !interrupt::came() {
+            let count = || instructions::count(bed, pool, settings);
+            measured.counted = progress::step("counting instructions", count)?;
         }
         Ok(measured)
     })
@@ -165,15 +173,64 @@ fn over_the_ring(bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome<Measure
     let mut lines = (line(bed)?, or_fail(NullLine::new())?);
     let hosts = requests::hosts(bed);
     let mut passes = requests::passes(bed, &hosts, pool, settings);
-    for _ in 0..settings.repeat {
-        match settings.workload.is_long() {
-            true => measured.long(&mut lines.0, bed, pool, settings)?,
-            false => measured.ring(&mut lines, pool, &mut passes, settings)?,
+    for nth in settings.repetitions() {
+        settings.shown(nth, || match settings.workload.is_long() {
+            true => measured.long(&mut lines.0, bed, pool, settings),
+            false => measured.ring(&mut lines, pool, &mut passes, settings),
+        })?;
+    }
+    measured.pauses = after(before, || {
+        on_core(core, || Ok(measure_pause_floor(spinning)))
+    })?;
+    Ok(measured)
+}
+
+/// Pauses before and after; those before alone where a signal waits for the figures.
+pub(super) fn after(
+    before: PauseFloor,
+    measure: impl FnOnce() -> Outcome<PauseFloor>,
+) -> Outcome<PauseFloor> {
+    match interrupt::came() {
+        true => Ok(before),
+        false => Ok(before.and(measure()?)),
+    }
+}
+
+impl Settings {
+    /// As many as are wanted, and none after a signal.
+    fn repetitions(&self) -> impl Iterator<Item = u8> {
+        (0..self.repeat).take_while(|_| !interrupt::came())
+    }
+
+    /// One repetition, unless a signal comes.
+    fn span(&self) -> Span {
+        self.part(1.0)
+    }
+
+    /// A part of its time.
+    fn part(&self, part: f64) -> Span {
+        Span {
+            time: self.duration.mul_f64(part),
+            stop: Some(interrupt::stop()),
         }
     }
-    let after = on_core(core, || Ok(measure_pause_floor(spinning)))?;
-    measured.pauses = before.and(after);
-    Ok(measured)
+
+    /// Does a repetition, and says which.
+    fn shown<T>(&self, nth: u8, work: impl FnOnce() -> T) -> T {
+        let (workload, layer) = (self.workload.name(), self.layer.name());
+        let name = format!(
+            "measuring {workload} in {layer}, {} of {}",
+            nth + 1,
+            self.repeat
+        );
+        // Over the ring each load takes half as long again.
+        let loads = match self.layer {
+            Layer::Memory => 0,
+            Layer::Ring => self.loads.len(),
+        };
+        let halves = u32::try_from(loads).unwrap_or(0) + 2;
+        progress::timed(&name, self.duration * halves / 2, work)
+    }
 }
 
 /// A worker behind a ring that serves the snapshot.
@@ -220,7 +277,7 @@ impl Measured {
         passes: &mut Passes<'_>,
         settings: &Settings,
     ) -> Outcome {
-        let report = or_fail(line.closed(null, passes, settings.batch, settings.duration))?;
+        let report = or_fail(line.closed(null, passes, settings.batch, settings.span()))?;
         let mqps = report.closed.mqps();
         self.beside_null(report.ns_per_query, report.null_ns);
         self.wrong += report.null_wrong;
@@ -231,7 +288,11 @@ impl Measured {
         self.lost += report.closed.lost;
         for percent in &settings.loads {
             let rate = at_load(mqps, *percent);
-            let open = or_fail(line.open(pool, rate, settings.duration.div_f64(2.0)))?;
+            let open = or_fail(line.open(pool, rate, settings.part(0.5)))?;
+            // The signal came before there was a latency that counts.
+            if open.latency.is_empty() {
+                break;
+            }
             let tail = self.tail(Some(*percent));
             tail.mqps.add(rate / 1e6);
             let quantile = |it| open.quantile_ns(it);
@@ -245,15 +306,18 @@ impl Measured {
     /// The same where replies are longer than a MAD.
     fn long(&mut self, line: &mut Line, bed: &Bed, pool: &Pool, settings: &Settings) -> Outcome {
         let window = Pace::Window(settings.batch);
-        let closed = or_fail(line.long(&bed.snapshot, pool, window, settings.duration))?;
+        let closed = or_fail(line.long(&bed.snapshot, pool, window, settings.span()))?;
         self.ns_per_query.add(closed.ns_per_query);
         self.mqps.add(closed.mqps());
         self.wrong += closed.wrong;
         self.lost += closed.lost;
         for percent in &settings.loads {
             let rate = at_load(closed.mqps(), *percent);
-            let (pace, duration) = (Pace::Rate(rate), settings.duration.div_f64(2.0));
-            let open = or_fail(line.long(&bed.snapshot, pool, pace, duration))?;
+            let (pace, span) = (Pace::Rate(rate), settings.part(0.5));
+            let open = or_fail(line.long(&bed.snapshot, pool, pace, span))?;
+            if open.latency.samples() == 0 {
+                break;
+            }
             let tail = self.tail(Some(*percent));
             tail.mqps.add(rate / 1e6);
             let latency = &open.latency;

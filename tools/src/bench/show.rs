@@ -8,6 +8,7 @@ use super::prepare::Bed;
 use super::requests::records_each;
 use super::run::{Figures, Measured, QUANTILES, Settings, Tail};
 use crate::failure::Outcome;
+use crate::interrupt;
 use crate::json::{self, Document};
 
 /// What is measured, for people.
@@ -90,6 +91,9 @@ struct Run<'a> {
     ns_per_record: Option<f64>,
     lost: Option<u64>,
     repeat: u8,
+    /// A signal came before all repetitions were through; left out where none did.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
     seconds: f64,
     /// Different ones.
     requests: usize,
@@ -164,6 +168,7 @@ impl<'a> Run<'a> {
             ns_per_record: median(|it| &it.ns_per_query).and_then(each),
             lost: measured.map(|measured| measured.lost),
             repeat: settings.repeat,
+            interrupted: interrupt::came(),
             seconds: settings.duration.as_secs_f64(),
             requests: pool.requests.len(),
             hot: settings.is_hot,
@@ -247,6 +252,7 @@ fn text(pool: &Pool, settings: &Settings, measured: &Measured, wrong: u64) {
         settings.repeat,
         settings.duration.as_secs_f64()
     );
+    interrupted(&measured.ns_per_query, settings.repeat);
     line("CPU", &measured.ns_per_query, 1.0, "ns for a query");
     if let Some(waiting) = &measured.ns_with_waiting {
         line("", waiting, 1.0, "ns with waiting");
@@ -276,6 +282,16 @@ fn text(pool: &Pool, settings: &Settings, measured: &Measured, wrong: u64) {
     }
     pauses_text(measured.pauses);
     outln!("wrong     {wrong:10}  {}", compared(settings));
+}
+
+/// That a signal came, and what the figures are of.
+pub(super) fn interrupted(figures: &Figures, repeat: u8) {
+    if interrupt::came() {
+        outln!(
+            "interrupted in the course of it: figures of {} of {repeat} repetitions, the last one maybe not whole",
+            figures.count()
+        );
+    }
 }
 
 /// Who says what a reply must be.

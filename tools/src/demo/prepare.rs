@@ -16,11 +16,11 @@ use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_fabric::generate::{TorusPlan, TorusSpec, plan};
 use sa_fabric::store;
 use sa_snapshot::Snapshot;
-use tempfile::TempDir;
 
 use super::damage::Damage;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{failure, or_fail};
+use crate::scratch::Scratch;
 
 /// The very file of the documentation, so that it cannot grow stale.
 pub(super) const POLICY: &str = include_str!("../../../docs/examples/qos-policy.conf");
@@ -45,13 +45,13 @@ pub(super) struct Prepared {
     pub(super) damages: Vec<Damage>,
     /// Where the files are that everything is compiled from.
     /// Removed when this is dropped; compiling under load reads them again.
-    _directory: TempDir,
+    _directory: Scratch,
 }
 
 /// Builds all of it, telling what takes how long.
 /// Errors: the temporary directory; a state that does not prove, which is a defect of ours.
 pub(super) fn prepare(radix: u8) -> Outcome<Prepared> {
-    let directory = or_fail(tempfile::tempdir())?;
+    let directory = or_fail(Scratch::new())?;
     let plan = or_fail(plan(&TorusSpec::new([radix; 3], 2)))?;
     let (switches, hosts) = (plan.switches.len(), plan.hosts.len());
     outln!(

@@ -28,7 +28,7 @@ use clap::Args;
 use sa_fabric::display;
 use sa_fabric::intake::{self, Kind};
 use sa_fabric::options::OpenSmOptions;
-use sa_fabric::sa_records::{SaFabric, write};
+use sa_fabric::sa_records::{SaFabric, size, write};
 use sa_source::{SaReadError, SaSource, SaTransport, TransportError, Wants};
 use serde::Serialize;
 
@@ -36,6 +36,7 @@ use crate::failure::{Failure, Outcome};
 use crate::inputs::{or_fail, warn};
 use crate::json::{self, Document};
 use crate::wrong::Wrong;
+use crate::{progress, room};
 
 #[derive(Debug, Args)]
 pub(crate) struct Read {
@@ -87,16 +88,29 @@ pub(crate) fn run(verb: &Read) -> Outcome {
     // Before the port is opened: a mistake in a file should not wait for the fabric.
     let wants = wants(verb)?;
     let mut ask = source.open().map_err(unreachable)?;
-    let live = sa_source::read(&mut ask, &wants).map_err(|error| match error {
-        SaReadError::Ask(error) => unreachable(error),
-        SaReadError::Incomplete(_) | SaReadError::Unsettled { .. } => {
-            Failure::refused(format!("{}: {error}", live_name(&source)))
-        }
-        other => Failure::failed(other),
-    })?;
+    let live =
+        sa_source::read_watched(&mut ask, &wants, progress::watch()).map_err(
+            |error| match error {
+                SaReadError::Ask(error) => unreachable(error),
+                SaReadError::Incomplete(_) | SaReadError::Unsettled { .. } => {
+                    Failure::refused(format!("{}: {error}", live_name(&source)))
+                }
+                other => Failure::failed(other),
+            },
+        )?;
     // What the SA would not tell, such as P_Key tables without the key.
     warn(live.notes());
-    let written = or_fail(write(&live, &verb.output))?;
+    let bytes = or_fail(progress::step("estimating sizes", || size(&live)))?;
+    if let Some(why) = room::lacks(&verb.output, bytes) {
+        return Err(Failure::refused(format!(
+            "{}: the files would take about {}: {why}; make room or name a directory elsewhere. \
+             Nothing was written",
+            verb.output.display(),
+            room::in_words(bytes)
+        )));
+    }
+    room::tell(&verb.output, bytes);
+    let written = or_fail(progress::step("writing", || write(&live, &verb.output)))?;
     report(verb, &live, &written)
 }
 

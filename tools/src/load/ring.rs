@@ -15,6 +15,7 @@ use super::judge::Judge;
 use super::pairs::Asked;
 use super::{Load, Workload};
 use crate::failure::{Failure, Outcome};
+use crate::interrupt;
 
 /// Units: bytes of a request, and of an answer that is right at first sight.
 const SHORT: usize = 120;
@@ -140,6 +141,10 @@ impl RingLoad<'_> {
         let (mut empty, mut last, mut moved) = (0u32, Duration::ZERO, Duration::ZERO);
         loop {
             let now = self.start.elapsed();
+            // Nobody waits for answers that may take as long as a timeout.
+            if interrupt::came() {
+                return Ok(self.cut_short(last, now));
+            }
             let is_over = now >= self.duration;
             let sent = self.send(now);
             let taken = self.take() + self.take_late();
@@ -175,6 +180,17 @@ impl RingLoad<'_> {
         Ok(self.finish(last))
     }
 
+    /// What is out is neither answered nor lost. `last` as with [`Self::finish`].
+    fn cut_short(mut self, last: Duration, now: Duration) -> LiveReport {
+        self.report.under_way = self.client.in_flight() + self.late.len() as u64;
+        if let Pace::Open { rate } = self.pace {
+            let due = self.due(now);
+            self.report
+                .count_unsent(self.sent, due, rate, self.duration, now);
+        }
+        self.counted(last)
+    }
+
     /// What is out still counts as lost, and as slow as the patience is long. `last`: when something came last.
     fn finish(mut self, last: Duration) -> LiveReport {
         let lost = self.client.in_flight() + self.late.len() as u64;
@@ -186,8 +202,13 @@ impl RingLoad<'_> {
             self.report
                 .count_unsent(self.sent, due, rate, self.duration, end);
         }
+        self.report.timeouts += lost;
+        self.counted(last)
+    }
+
+    /// The report, with what was counted beside it.
+    fn counted(mut self, last: Duration) -> LiveReport {
         let report = &mut self.report;
-        report.timeouts += lost;
         report.sent = self.sent;
         report.elapsed = last.max(Duration::from_nanos(1));
         if self.succeeded > 0 {

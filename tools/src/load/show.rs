@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use sa_bench::PauseFloor;
 use sa_bench::live::LiveReport;
+use sa_fabric::display;
 use sa_source::{Ask, Client};
 use sa_wire::Lid;
 use serde::Serialize;
@@ -25,6 +26,7 @@ use serde::Serialize;
 use super::Load;
 use crate::bench::Pauses;
 use crate::failure::Outcome;
+use crate::interrupt;
 use crate::json::{self, Document, Pairs};
 
 /// Prints it.
@@ -90,6 +92,9 @@ struct Line<'a> {
     wrong: u64,
     /// Answers were compared with a snapshot's.
     compared: bool,
+    /// A signal ended the load early; left out where none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interrupted: Option<Interrupted>,
     /// Answers per second, by wall time.
     qps: f64,
     /// Latencies, without the first tenth of the time.
@@ -107,6 +112,13 @@ struct Line<'a> {
     p99_ns: u64,
     p999_ns: u64,
     p9999_ns: u64,
+}
+
+/// What a signal cut short.
+#[derive(Debug, Serialize)]
+struct Interrupted {
+    /// Sent, and neither answered nor timed out by then.
+    under_way: u64,
 }
 
 impl Document for Line<'_> {
@@ -154,6 +166,9 @@ impl<'a> Line<'a> {
             statuses: Pairs(statuses.collect()),
             wrong: report.wrong,
             compared: verb.expect.is_some(),
+            interrupted: interrupt::came().then_some(Interrupted {
+                under_way: report.under_way,
+            }),
             qps: report.rate(),
             samples: report.latency.samples(),
             max_ns: report.latency.longest_ns(),
@@ -185,6 +200,12 @@ fn text(verb: &Load, client: &Client, hosts: usize, report: &LiveReport, pauses:
         verb.pairs,
         verb.seconds
     );
+    if interrupt::came() {
+        outln!(
+            "interrupted before the time was over; what became of {} under way, nobody knows",
+            display::count(report.under_way, "request", "requests")
+        );
+    }
     outln!(
         "answered  {} of {} sent, {:.0} a second; {} timed out after {} ms, {} came too late",
         report.answered,

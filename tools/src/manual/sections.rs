@@ -27,12 +27,13 @@ const FILES: [(&str, &str, &str); 13] = [
 
 /// As `failure` says them, for verbs.
 #[rustfmt::skip]
-const STATUSES: [(&str, &str); 5] = [
+const STATUSES: [(&str, &str); 6] = [
     ("0", "done"),
     ("1", "a file cannot be read or parsed, or the work failed; standard output took no more"),
     ("2", "wrong usage"),
     ("3", "inputs understood, and the answer is no: a route refused, a problem or a difference found"),
     ("4", "nobody answered"),
+    ("130", "ended by Ctrl-C (SIGINT), with what was measured until then printed and half files removed; 143 by SIGTERM, 129 by SIGHUP"),
 ];
 
 /// Of the daemon, also with `--check`.

@@ -20,6 +20,7 @@ use serde::Serialize;
 use crate::failure::Outcome;
 use crate::inputs::{open_snapshot, or_fail};
 use crate::json::{self, Document, Pairs};
+use crate::room;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Snapshot {
@@ -128,7 +129,7 @@ pub(crate) fn run(verb: &Snapshot) -> Outcome {
 fn export(verb: &Export) -> Outcome {
     // Opened, and so checked, before a byte is written.
     let public = or_fail(or_fail(store::open(&verb.file))?.without_key())?;
-    or_fail(store::write(&verb.output, &public))?;
+    room::write_snapshot(&verb.output, &public)?;
     let (out, digest) = (verb.output.display(), public.digest());
     if verb.json {
         return json::print(&Exported {

@@ -22,6 +22,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+/// Ctrl-C ends all of it, as a terminal tells valgrind too.
+static NEVER: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+
 use cases::{CASES, Spec};
 use ceilings::{Figures, Verdict};
 use sa_bench::count::{Case, Counted};
@@ -171,11 +174,13 @@ fn counts(spec: &Spec) -> Result<Counted, Box<dyn Error>> {
     let ready = spec.prepare()?;
     let directory = Scratch::new()?;
     let program = env::current_exe()?;
-    let counted = ready.case.count(&directory.path, |directory, passes| {
-        let mut command = Command::new(&program);
-        command.arg(COUNTED).arg(directory).arg(passes.to_string());
-        command
-    })?;
+    let counted = ready
+        .case
+        .count(&directory.path, &NEVER, |directory, passes| {
+            let mut command = Command::new(&program);
+            command.arg(COUNTED).arg(directory).arg(passes.to_string());
+            command
+        })?;
     Ok(Counted {
         instructions: counted.instructions / ready.units,
         mispredictions: counted.mispredictions / ready.units,

@@ -65,6 +65,7 @@ impl Client {
             pace,
             duration,
             timeout: TIMEOUT,
+            stop: None,
         };
         // A port that fails is the simulator gone; the others are defects of the caller.
         load(port, requests, &options, judge).map_err(|error| match error {

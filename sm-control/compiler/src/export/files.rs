@@ -7,11 +7,12 @@
 //! first.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use lzma_rust2::{XzOptions, XzWriter};
-use sa_fabric::outlet::{Folder, Readers, WriteError};
+use sa_fabric::outlet::{Folder, Readers, WriteError, unfinished};
 
 use super::{ExportError, Packing};
 
@@ -44,8 +45,12 @@ impl Staged {
     /// A directory that is made here is removed again if nothing comes of it.
     pub(super) fn in_directory(directory: &Path) -> Result<Self, ExportError> {
         let is_new = !directory.exists();
+        let folder = Folder::make(directory)?;
+        if is_new {
+            unfinished::note_directory(folder.path());
+        }
         Ok(Self {
-            folder: Folder::make(directory)?,
+            folder,
             is_new,
             files: Vec::new(),
         })
@@ -53,11 +58,13 @@ impl Staged {
 
     /// Writes one more. Errors: the file is named by what it is to be called.
     ///
+    /// `told` gets how many bytes are written so far, often.
     /// A file that fails half way is known as well, so that it is removed with the others.
     pub(super) fn add(
         &mut self,
         name: &str,
         packing: Packing,
+        told: &dyn Fn(u64),
         write: impl FnOnce(&mut Writing<'_>) -> io::Result<()>,
     ) -> Result<(), ExportError> {
         let names = [name.to_owned(), format!("{name}.xz")].map(OsString::from);
@@ -67,11 +74,15 @@ impl Staged {
         };
         let made = self.folder.temporary(Readers::All);
         let (at, file) = made.map_err(|source| self.about(&name, source))?;
-        let mut file = BufWriter::new(file);
+        let mut file = BufWriter::new(Told {
+            file,
+            bytes: 0,
+            told,
+        });
         let written = packed(&mut file, packing, write)
             .and_then(|()| file.flush())
             // Before the rename, or a power cut could leave a name without content.
-            .and_then(|()| file.get_ref().sync_all());
+            .and_then(|()| file.get_ref().file.sync_all());
         let written = written.map_err(|source| self.about(&name, source));
         self.files.push(Unnamed { at, name, rival });
         written
@@ -81,15 +92,23 @@ impl Staged {
     ///
     /// Some files may have theirs by then; the topology, which comes last, does not.
     pub(super) fn name_all(mut self) -> Result<(), ExportError> {
+        unfinished::together(|| self.name_each())?;
+        // Nothing is left to be removed by `drop`.
+        self.files.clear();
+        if self.is_new {
+            unfinished::settle_directory(self.folder.path());
+        }
+        self.is_new = false;
+        Ok(())
+    }
+
+    fn name_each(&self) -> Result<(), ExportError> {
         for file in &self.files {
             let named = self.folder.rename(&file.at, &file.name);
             named.map_err(|source| self.about(&file.name, source))?;
             // What is left of an earlier run.
             let _ = self.folder.unlink(&file.rival);
         }
-        // Nothing is left to be removed by `drop`.
-        self.files.clear();
-        self.is_new = false;
         Ok(())
     }
 
@@ -106,7 +125,29 @@ impl Drop for Staged {
         if self.is_new {
             // Only what is empty goes.
             let _ = std::fs::remove_dir(self.folder.path());
+            unfinished::settle_directory(self.folder.path());
         }
+    }
+}
+
+/// A file, and who is told how much is in it. Below the buffer, so that this is not said for every
+/// number.
+struct Told<'a> {
+    file: File,
+    bytes: u64,
+    told: &'a dyn Fn(u64),
+}
+
+impl Write for Told<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.bytes += written as u64;
+        (self.told)(self.bytes);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 

@@ -27,6 +27,7 @@ use std::path::Path;
 
 use files::Staged;
 use routing::tables::MulticastTable;
+use routing::watch::Watch;
 use routing::{SwitchIx, Topology, Torus};
 use sa_fabric::formats::slvl;
 use sa_fabric::outlet::WriteError;
@@ -162,6 +163,7 @@ pub struct Export<'a> {
     contents: Contents<'a>,
     tables: Vec<Table>,
     packing: Packing,
+    watch: Watch,
 }
 
 impl<'a> Export<'a> {
@@ -194,7 +196,14 @@ impl<'a> Export<'a> {
             },
             tables: all.filter(is_wanted).filter(exists).collect(),
             packing,
+            watch: Watch::default(),
         }
+    }
+
+    /// The same, with somebody who is told how far [`Self::write`] has come.
+    #[must_use]
+    pub fn watched(self, watch: Watch) -> Self {
+        Self { watch, ..self }
     }
 
     /// How large the files will be, from a part of each: within some percent as text.
@@ -210,16 +219,28 @@ impl<'a> Export<'a> {
     /// all are whole. Errors: [`ExportError`], the first; nothing is left of them then.
     pub fn write(&self, directory: &Path) -> Result<(), ExportError> {
         let mut staged = Staged::in_directory(directory)?;
-        for table in &self.tables {
-            let pieces = self.contents.pieces(*table).unwrap_or_default();
-            staged.add(table.file(), self.packing, |out| {
-                // Of all kinds together, back in the fabric's order.
-                let mut pieces: Vec<usize> = pieces.concat();
-                pieces.sort_unstable();
-                self.contents.write(*table, &pieces, out)
-            })?;
+        for (table, size) in self.estimate().0 {
+            let told = |bytes| self.watch.reach(bytes, size);
+            let write = || self.write_one(&mut staged, table, &told);
+            self.watch
+                .step(&format!("writing {}", table.file()), write)?;
         }
         staged.name_all()
+    }
+
+    fn write_one(
+        &self,
+        staged: &mut Staged,
+        table: Table,
+        told: &dyn Fn(u64),
+    ) -> Result<(), ExportError> {
+        let pieces = self.contents.pieces(table).unwrap_or_default();
+        staged.add(table.file(), self.packing, told, |out| {
+            // Of all kinds together, back in the fabric's order.
+            let mut pieces: Vec<usize> = pieces.concat();
+            pieces.sort_unstable();
+            self.contents.write(table, &pieces, out)
+        })
     }
 }
 
@@ -241,7 +262,7 @@ pub fn all(
 /// For a refused torus, whose placement is what one wants to see.
 pub fn placement(directory: &Path, topology: &Topology, torus: &Torus) -> Result<(), ExportError> {
     let mut staged = Staged::in_directory(directory)?;
-    staged.add(Table::Torus.file(), Packing::Plain, |out| {
+    staged.add(Table::Torus.file(), Packing::Plain, &|_| (), |out| {
         tables::write_torus(out, topology, torus)
     })?;
     staged.name_all()
@@ -262,6 +283,10 @@ pub fn free_space(directory: &Path) -> Option<u64> {
     // A relative path ends with an empty one.
     let known = known.unwrap_or_else(|| Path::new("."));
     let about = rustix::fs::statvfs(known).ok()?;
+    // Some that keep nothing on a disk of their own tell of no blocks at all.
+    if about.f_blocks == 0 {
+        return None;
+    }
     Some(about.f_bavail.saturating_mul(about.f_frsize))
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use policy::{Dialect, ParseOptions};
 use routing::EngineKind;
 use routing::engine::{self, Needs};
+use routing::watch::Watch;
 use sa_fabric::intake::Intake;
 use sa_fabric::options::Setting;
 use sa_fabric::sa_records::SaFabric;
@@ -89,6 +90,8 @@ pub struct Inputs {
     /// Refuse loops that packets between hosts do not close, too: those that need packets from or to
     /// port 0 of a switch, and those that unicast and multicast close together.
     pub strict: bool,
+    /// Who is told how far reading, routing and the rest have come.
+    pub watch: Watch,
 }
 
 /// Name of the file beside a fabric that says how its torus lies.

@@ -56,6 +56,9 @@ pub use read::{
 pub use route::{Refused, route, route_after};
 pub use rows::{sls_in_use, subnet_options};
 
+/// What the proof is called while it is made, by whoever asks for one.
+pub const PROVING: &str = "proving free of credit loops";
+
 /// What a snapshot is stamped with; nothing and zero where bytes must be reproducible.
 ///
 /// It goes into the snapshot's header. Two snapshots that differ only in their stamp
@@ -326,16 +329,19 @@ pub fn compile_after(
         proven,
     } = timed(&mut timings.check, || {
         let before = before.and_then(|before| before.proven.as_ref());
-        proof::check_after(&parts, before)
+        let prove = || proof::check_after(&parts, before);
+        inputs.watch.step(PROVING, prove)
     });
     // For the next change. It shares the tables that it is about.
     parts.proven = proven;
     warnings.extend(proof.remarks(&parts));
     let snapshot = timed(&mut timings.build, || {
-        build_surveyed(&parts, &survey, &parts.aliases, provenance, stamp)
+        let build = || build_surveyed(&parts, &survey, &parts.aliases, provenance, stamp);
+        inputs.watch.step("compiling", build)
     })?;
     timed(&mut timings.compare, || {
-        crosscheck::sample(&parts, &snapshot)
+        let compare = || crosscheck::sample(&parts, &snapshot);
+        inputs.watch.step("comparing with the reference", compare)
     })
     // A difference is a defect of ours: the snapshot is not shown to anybody.
     .map_err(PipelineError::CrossCheck)?;

@@ -91,7 +91,9 @@ pub fn route_after(
     let mut topology = sources.subnet.topology(&sources.options);
     let severed_pairs = sources.drained.take_from(&mut topology);
     let start = Instant::now();
-    let Programmed { routed, notes } = programmed::route(&sources, &topology, before);
+    let Programmed { routed, notes } = sources
+        .watch
+        .step("routing", || programmed::route(&sources, &topology, before));
     let routed = match sources.apply_setup {
         true => routed.map(|routes| sources.with_setup(&topology, routes)),
         false => routed,

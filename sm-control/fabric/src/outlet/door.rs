@@ -50,6 +50,15 @@ pub(super) fn open(path: &Path) -> Result<Option<File>, WriteError> {
     stream(path).map(Some)
 }
 
+/// Whether there is one, or something that is refused; opens nothing.
+pub(super) fn is_one(path: &Path) -> bool {
+    is_descriptor(path)
+        || fs::symlink_metadata(path).is_ok_and(|about| {
+            let kind = about.file_type();
+            !kind.is_file() && !kind.is_symlink()
+        })
+}
+
 /// Such as `/dev/stdout`: a descriptor that this process was given under a name that is a link.
 ///
 /// By the name and not by what it leads to, which may be anything.

@@ -12,11 +12,12 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{Out, Readers, WriteError};
+use super::{Out, Readers, WriteError, unfinished};
 
 /// Names of files that are not in their places yet: these words around 16 random digits.
 const BEFORE: &str = ".sapphire-";
@@ -29,8 +30,9 @@ const TRIES: usize = 8;
 /// An open directory.
 #[derive(Debug)]
 pub struct Folder {
-    /// Open for reading, which is enough to make files in it; closed with this.
-    directory: OwnedFd,
+    /// Open for reading, which is enough to make files in it; closed with this and with the last of
+    /// its files that is being written.
+    directory: Arc<OwnedFd>,
     /// As it was opened: for messages, and to list it.
     path: PathBuf,
 }
@@ -114,6 +116,7 @@ impl Folder {
         let placed = fill(file, write).and_then(|()| {
             // Only now anybody sees the file, and it is whole.
             rustix::fs::renameat(&self.directory, &temporary, &self.directory, name)?;
+            unfinished::settle(&temporary);
             Ok(())
         });
         if placed.is_err() {
@@ -161,19 +164,20 @@ impl Folder {
     /// Over a file that is there; both names are in this directory.
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         rustix::fs::renameat(&self.directory, from, &self.directory, to)?;
+        unfinished::settle(from);
         self.sync()
     }
 
     /// Removes a file.
     pub fn unlink(&self, name: &OsStr) -> io::Result<()> {
-        Ok(rustix::fs::unlinkat(
-            &self.directory,
-            name,
-            AtFlags::empty(),
-        )?)
+        let gone = rustix::fs::unlinkat(&self.directory, name, AtFlags::empty());
+        // Also where it is left: the next start sweeps it, and there is nothing more to try.
+        unfinished::settle(name);
+        Ok(gone?)
     }
 
-    /// A new file under a name of its own. Whoever takes it gives it its name, or removes it.
+    /// A new file under a name of its own. Whoever takes it gives it its name, or removes it, by
+    /// [`Self::rename`] or [`Self::unlink`]; until then it goes with [`super::unfinished::abandon`].
     ///
     /// Mode 0600, or 0666 as far as the umask leaves it.
     pub fn temporary(&self, readers: Readers) -> io::Result<(OsString, File)> {
@@ -185,7 +189,10 @@ impl Folder {
         };
         for _ in 0..TRIES {
             let name = OsString::from(format!("{BEFORE}{:016x}{BEHIND}", unforeseen()?));
-            match rustix::fs::openat(&self.directory, &name, flags | OFlags::CLOEXEC, mode) {
+            let made = unfinished::note(&self.directory, &name, || {
+                rustix::fs::openat(&self.directory, &name, flags | OFlags::CLOEXEC, mode)
+            });
+            match made {
                 Ok(file) => return Ok((name, file.into())),
                 // Somebody has this very name: another one.
                 Err(Errno::EXIST) => {}
@@ -218,7 +225,7 @@ fn opened(path: &Path, more: OFlags) -> Result<Folder, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | more;
     let directory = rustix::fs::open(path, flags, Mode::empty())?;
     Ok(Folder {
-        directory,
+        directory: Arc::new(directory),
         path: path.to_owned(),
     })
 }

@@ -19,10 +19,13 @@
 //! A [`Folder`] is for many files of one directory; the daemon also locks it and sweeps what a
 //! killed writer left (ADR 20 says why this is no crate of others).
 //!
+//! A program that is told to end in the middle of it removes what has no name yet: [`unfinished`].
+//!
 //! Reading is `intake`'s.
 
 mod door;
 mod folder;
+pub mod unfinished;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -98,6 +101,11 @@ impl WriteError {
             remedy,
         }
     }
+}
+
+/// Whether bytes for this path go to something that is no file: a descriptor, a pipe, a device.
+pub fn is_door(path: &Path) -> bool {
+    door::is_one(path)
 }
 
 /// Writes a whole file, see [`write_with`]. Errors: [`WriteError`].

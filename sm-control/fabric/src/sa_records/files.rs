@@ -15,7 +15,7 @@ use thiserror::Error;
 use super::partitions;
 use crate::formats::{lfts, sl2vl, subnet_lst};
 use crate::options::OpenSmOptions;
-use crate::outlet::{Folder, Out, Readers, WriteError};
+use crate::outlet::{Folder, Readers, WriteError};
 use crate::sa_records::SaFabric;
 use crate::subnet::{Subnet, SubnetError, SubnetOptions};
 
@@ -40,32 +40,87 @@ pub enum FilesError {
 /// What these formats have no place for is lost: MTU and VLs of ports, LMC, enhanced ports 0.
 /// Errors: [`FilesError`].
 pub fn write(live: &SaFabric, directory: &Path) -> Result<Vec<&'static str>, FilesError> {
-    let subnet = Subnet::new(live.fabric().clone(), &live.subnet_options())?;
-    let topology = subnet.topology(&OpenSmOptions::default());
+    let contents = Contents::new(live)?;
     let folder = Folder::make(directory)?;
-    let mut written = Vec::new();
     // One after the other: a directory of which the last file is missing is known by that.
-    let mut put = |name: &'static str, write: &dyn Fn(&mut Out) -> io::Result<()>| {
-        written.push(name);
-        folder.write_with(name, Readers::All, write)
-    };
-    put("opensm-subnet.lst", &|out| subnet_lst::write(out, &subnet))?;
-    put("opensm-lfts.dump", &|out| write_lfts(out, live, &topology))?;
-    // Without QoS nobody read them, and a dump of zeros would say that all SLs share VL 0.
-    if !live.records().sl2vl.is_empty() {
-        put("opensm-sl2vl.dump", &|out| {
-            write_sl2vl(out, live, &topology)
-        })?;
+    for name in contents.names() {
+        folder.write_with(name, Readers::All, |out| contents.write(name, out))?;
     }
-    if !live.records().guids.is_empty() {
-        put("opensm-sa.dump", &|out| write_aliases(out, live, &topology))?;
+    Ok(contents.names())
+}
+
+/// How large these files will be together. Units: bytes. Errors: [`FilesError::Subnet`].
+///
+/// Cost: that of writing them to nowhere, seconds for the largest fabrics.
+pub fn size(live: &SaFabric) -> Result<u64, FilesError> {
+    let contents = Contents::new(live)?;
+    let mut count = Count(0);
+    for name in contents.names() {
+        // Counting does not fail.
+        let _ = contents.write(name, &mut count);
     }
-    if let Some(keys) = live.pkeys() {
-        put("partitions.conf", &|out| {
-            out.write_all(partitions::in_words(&keys).as_bytes())
-        })?;
+    Ok(count.0)
+}
+
+/// What the files are made of.
+struct Contents<'a> {
+    live: &'a SaFabric,
+    subnet: Subnet,
+    topology: Topology,
+}
+
+impl<'a> Contents<'a> {
+    fn new(live: &'a SaFabric) -> Result<Self, FilesError> {
+        let subnet = Subnet::new(live.fabric().clone(), &live.subnet_options())?;
+        Ok(Self {
+            topology: subnet.topology(&OpenSmOptions::default()),
+            subnet,
+            live,
+        })
     }
-    Ok(written)
+
+    /// In the order of writing.
+    fn names(&self) -> Vec<&'static str> {
+        let records = self.live.records();
+        let all = [
+            ("opensm-subnet.lst", true),
+            ("opensm-lfts.dump", true),
+            // Without QoS nobody read them, and a dump of zeros would say that all SLs share VL 0.
+            ("opensm-sl2vl.dump", !records.sl2vl.is_empty()),
+            ("opensm-sa.dump", !records.guids.is_empty()),
+            ("partitions.conf", self.live.pkeys().is_some()),
+        ];
+        let told = all.into_iter().filter(|(_, is_told)| *is_told);
+        told.map(|(name, _)| name).collect()
+    }
+
+    /// Writes one of them. Errors: those of `out`.
+    fn write(&self, name: &str, out: &mut impl Write) -> io::Result<()> {
+        let (live, topology) = (self.live, &self.topology);
+        match name {
+            "opensm-subnet.lst" => subnet_lst::write(out, &self.subnet),
+            "opensm-lfts.dump" => write_lfts(out, live, topology),
+            "opensm-sl2vl.dump" => write_sl2vl(out, live, topology),
+            "opensm-sa.dump" => write_aliases(out, live, topology),
+            _ => live.pkeys().map_or(Ok(()), |keys| {
+                out.write_all(partitions::in_words(&keys).as_bytes())
+            }),
+        }
+    }
+}
+
+/// Takes everything, keeps nothing. Units: bytes.
+struct Count(u64);
+
+impl Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl SaFabric {

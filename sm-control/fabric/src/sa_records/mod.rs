@@ -40,7 +40,7 @@ use thiserror::Error;
 use self::assemble::{Assembled, assemble};
 use crate::Fabric;
 
-pub use files::{FilesError, write};
+pub use files::{FilesError, size, write};
 pub use multicast::MulticastTables;
 pub use partitions::{disagreement, given_partitions, has_both};
 pub use records::Records;

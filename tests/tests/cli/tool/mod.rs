@@ -6,7 +6,7 @@ mod errors;
 mod lists;
 mod mistakes;
 mod room;
-mod run;
+pub(crate) mod run;
 mod streams;
 pub(crate) mod verbs;
 mod wording;

@@ -1,14 +1,11 @@
 //! `sapphire top` on a terminal: what a person sees of a daemon that works, is loaded, dies and comes back; and the terminal afterwards.
 
-mod terminal;
-
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use sa_tests::cli::{program, sapphire_in};
 use sa_tests::ring::{Bed, CONFIG};
-
-use terminal::Terminal;
+use sa_tests::terminal::Terminal;
 
 /// What a terminal has that nobody has enlarged.
 const ORDINARY: (u16, u16) = (24, 80);

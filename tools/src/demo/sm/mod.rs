@@ -38,7 +38,6 @@ use sa_fabric::{Fabric, PortRef};
 use sa_sm::lids::Remembered;
 use serde::Serialize;
 use sm_plan::Planner;
-use tempfile::TempDir;
 
 use self::devices::Devices;
 use self::events::Event;
@@ -47,6 +46,7 @@ use super::prepare::POLICY;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
 use crate::json::{self, Document};
+use crate::scratch::Scratch;
 
 /// A fabric, the Subnet Manager at one of its hosts, and the files that it plans by.
 ///
@@ -61,7 +61,7 @@ pub(super) struct Site {
     /// Where the Subnet Manager is.
     pub(super) at: PortRef,
     /// Kept for as long as the planner reads from it; removed with this.
-    _directory: TempDir,
+    _directory: Scratch,
 }
 
 /// The drawing without the cables that are pulled: what packets can travel on.
@@ -125,7 +125,7 @@ pub(super) fn run(radix: u8, json: bool) -> Outcome {
 ///
 /// Errors: files cannot be written, the torus cannot be planned. `radix`: 3 to 14 along each axis.
 fn prepare(radix: u8) -> Outcome<Site> {
-    let directory = or_fail(tempfile::tempdir())?;
+    let directory = or_fail(Scratch::new())?;
     let plan = or_fail(plan(&TorusSpec::new([radix; 3], 1)))?;
     let put = |name: &str, text: &str| {
         let path = directory.path().join(name);

@@ -55,6 +55,11 @@ pub use self::problem::{OptionsProblem, ReadProblem};
 /// Order of remarks is the order of this table: messages come as an operator would look for them,
 /// the fabric before the policy.
 pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
+    inputs.watch.step("reading", || read_all(inputs))
+}
+
+/// In the order of the table.
+fn read_all(inputs: &Inputs) -> Result<Sources, ReadProblem> {
     let mut reader = Reader::new(inputs.intake.clone());
     let options = opensm_conf::read(&mut reader, inputs)?;
     let (fabric, dumps) = fabric::read(&mut reader, inputs)?;
@@ -88,6 +93,7 @@ pub fn read(inputs: &Inputs) -> Result<Sources, ReadProblem> {
         from_sa: inputs.from_sa.clone(),
         heard_sls: inputs.heard_sls.clone(),
         drained: inputs.drained.clone(),
+        watch: inputs.watch,
         provenance: reader.provenance,
         warnings: reader.remarks,
     })

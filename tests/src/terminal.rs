@@ -1,7 +1,7 @@
 //! A terminal that a program runs on: a pseudo-terminal, and what a person would see on it.
 //!
 //! ```text
-//!  test ──keys──> master ══ pseudo-terminal ══ slave <──> sapphire top
+//!  test ──keys──> master ══ pseudo-terminal ══ slave <──> a program
 //!                   └──bytes──> vt100 ──> the picture, the cursor, which screen
 //! ```
 
@@ -17,10 +17,11 @@ use anyhow::{Context, Result, ensure};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 use sa_rig::wait_for;
-use sa_tests::daemon::PATIENCE;
+
+use crate::daemon::PATIENCE;
 
 /// A program on its terminal; killed when dropped.
-pub(crate) struct Terminal {
+pub struct Terminal {
     child: Child,
     keys: File,
     /// Held open, so that the terminal outlives the program.
@@ -31,7 +32,7 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     /// Starts a command on a terminal of so many rows and columns.
-    pub(crate) fn start(mut command: Command, (rows, columns): (u16, u16)) -> Result<Self> {
+    pub fn start(mut command: Command, (rows, columns): (u16, u16)) -> Result<Self> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let master = openpt(flags)?;
         grantpt(&master)?;
@@ -81,12 +82,12 @@ impl Terminal {
     }
 
     /// What stands on the screen.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         self.seen(vt100::Screen::contents)
     }
 
     /// Whether anything on the screen has a colour.
-    pub(crate) fn has_colour(&self) -> bool {
+    pub fn has_colour(&self) -> bool {
         self.seen(|screen| {
             let (rows, columns) = screen.size();
             let mut cells = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
@@ -101,26 +102,26 @@ impl Terminal {
     }
 
     /// Presses keys.
-    pub(crate) fn press(&mut self, keys: &str) -> Result<()> {
+    pub fn press(&mut self, keys: &str) -> Result<()> {
         Ok(self.keys.write_all(keys.as_bytes())?)
     }
 
     /// Waits until the picture is like that, and gives it. Errors: it never is; the message has the last one.
-    pub(crate) fn wait(&mut self, what: &str, is_it: impl Fn(&str) -> bool) -> Result<String> {
+    pub fn wait(&mut self, what: &str, is_it: impl Fn(&str) -> bool) -> Result<String> {
         let waited = wait_for(what, PATIENCE, || Ok(is_it(&self.text())));
         waited.with_context(|| format!("on the screen:\n{}", self.text()))?;
         Ok(self.text())
     }
 
     /// Sends a signal, as `kill -NAME`.
-    pub(crate) fn signal(&self, name: &str) -> Result<()> {
+    pub fn signal(&self, name: &str) -> Result<()> {
         let script = format!("kill -{name} {}", self.child.id());
         ensure!(Command::new("sh").args(["-c", &script]).status()?.success());
         Ok(())
     }
 
     /// Errors: the program has not taken the terminal: its keys are shown, or it draws where the shell wrote.
-    pub(crate) fn ensure_taken(&self) -> Result<()> {
+    pub fn ensure_taken(&self) -> Result<()> {
         ensure!(
             modes(&tcgetattr(&self.slave)?) != modes(&self.before),
             "keys are not raw"
@@ -130,9 +131,9 @@ impl Terminal {
     }
 
     /// Waits for the end. Errors: the terminal is not as it was before the program.
-    pub(crate) fn wait_ended(mut self) -> Result<Ended> {
+    pub fn wait_ended(mut self) -> Result<Ended> {
         let mut status = None;
-        let waited = wait_for("the end of sapphire top", PATIENCE, || {
+        let waited = wait_for("the end of the program", PATIENCE, || {
             status = self.child.try_wait()?;
             Ok(status.is_some())
         });
@@ -157,14 +158,16 @@ impl Drop for Terminal {
 }
 
 /// How it ended, on a terminal that is as before.
-pub(crate) struct Ended(ExitStatus);
+pub struct Ended(ExitStatus);
 
 impl Ended {
-    pub(crate) fn code(&self) -> Option<i32> {
+    /// Its exit status; none where a signal ended it.
+    pub fn code(&self) -> Option<i32> {
         self.0.code()
     }
 
-    pub(crate) fn signal(&self) -> Option<i32> {
+    /// The signal that ended it.
+    pub fn signal(&self) -> Option<i32> {
         self.0.signal()
     }
 }
