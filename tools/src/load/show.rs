@@ -225,10 +225,14 @@ fn text(verb: &Load, client: &Client, hosts: usize, report: &LiveReport, pauses:
     outln!("wrong     {}, {compared}", report.wrong);
     // For people; the document has nanoseconds.
     let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
-    for (name, quantile) in QUANTILES {
+    // Of a load that a signal ended early: no figure is better than 0.
+    if report.latency.samples() == 0 {
+        outln!("latency   none: the first tenth of the time does not count");
+    }
+    for (name, quantile) in QUANTILES.iter().filter(|_| report.latency.samples() > 0) {
         outln!(
             "{name:<10}{:.1} us",
-            us(report.latency.quantile_ns(quantile))
+            us(report.latency.quantile_ns(*quantile))
         );
     }
     outln!(
