@@ -152,7 +152,8 @@ fn what_is_not_there_has_a_status_and_the_rest_its_path() -> Result<()> {
 struct UntilNext<'a> {
     /// The daemon, which is killed once some answers are there.
     bed: &'a mut Bed,
-    hosts: Vec<u16>,
+    hosts: Vec<Lid>,
+    restarted: Result<()>,
     answered: usize,
     wrong: usize,
 }
@@ -163,19 +164,19 @@ impl Job for UntilNext<'_> {
     }
 
     fn query(&self, nth: usize) -> PathQuery {
-        let end = |nth: usize| End::Lid(Lid::new(self.hosts[nth % self.hosts.len()]).unwrap());
+        let end = |nth: usize| End::Lid(self.hosts[nth % self.hosts.len()]);
         PathQuery::between(end(nth), end(nth / self.hosts.len()))
     }
 
     fn answer(&mut self, nth: usize, answer: Answer) {
         let expected = self.hosts[nth / self.hosts.len() % self.hosts.len()];
-        self.wrong +=
-            usize::from(!matches!(answer, Answer::Found(path) if path.dlid.get() == expected));
+        self.wrong += usize::from(
+            !matches!(answer, Answer::Found(path) if path.dlid.get() == expected.get()),
+        );
         self.answered += 1;
         if self.answered == 5_000 {
             // In the middle of a batch: what is in the ring now is lost.
-            self.bed.kill().unwrap();
-            self.bed.start().unwrap();
+            self.restarted = self.bed.kill().and_then(|()| self.bed.start());
         }
     }
 }
@@ -184,16 +185,21 @@ impl Job for UntilNext<'_> {
 fn a_bulk_outlives_the_daemon() -> Result<()> {
     let mut bed = Bed::new(CONFIG)?;
     bed.serve()?;
-    let hosts = bed.hosts()?.iter().map(|host| host.0).collect();
+    let hosts = bed.hosts()?.into_iter().map(|host| Ok(Lid::new(host.0)?));
+    let hosts = hosts.collect::<Result<_>>()?;
     let mut client = connect(&bed.ring())?;
     let mut job = UntilNext {
         bed: &mut bed,
         hosts,
+        restarted: Ok(()),
         answered: 0,
         wrong: 0,
     };
     let summary = client.resolve_job(&mut job, bulk())?;
-    ensure!((job.answered, job.wrong) == (20_000, 0), "{summary:?}");
+    ensure!(
+        job.restarted.is_ok() && (job.answered, job.wrong) == (20_000, 0),
+        "{summary:?}"
+    );
     ensure!(
         summary.reconnected == 1 && summary.sent_again > 0,
         "{summary:?}"
