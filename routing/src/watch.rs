@@ -108,7 +108,8 @@ mod tests {
             1 + 1
         });
         assert_eq!(sum, 2);
-        let caught = std::panic::catch_unwind(|| watch.step("failing", || panic!("on purpose")));
+        let fails = std::panic::AssertUnwindSafe(|| watch.step("failing", || panic!("on purpose")));
+        let caught = std::panic::catch_unwind(fails);
         assert!(caught.is_err());
         let told = notes.0.lock().unwrap().join(" ");
         assert_eq!(told, "adding 1/2 over failing over");
