@@ -566,7 +566,7 @@ mod tests {
         let begun = Instant::now();
         let report = load(&mut fake, &[[0; MAD_SIZE]], &options, &mut |_, _| {
             judged += 1;
-            STOP.store(judged == 50, core::sync::atomic::Ordering::Relaxed);
+            STOP.store(judged >= 50, core::sync::atomic::Ordering::Relaxed);
             None
         });
         let report = report.unwrap();
