@@ -20,6 +20,7 @@ mod ring;
 mod rmpp;
 mod role;
 mod simulator_return;
+mod slurm;
 mod soak;
 mod start;
 mod sweep;
