@@ -41,9 +41,19 @@ pub struct Bed {
 impl Bed {
     /// Writes the files; nothing runs yet.
     pub fn new(config: &str) -> Result<Self> {
+        Self::of(["3", "3", "3"], config)
+    }
+
+    /// The same of a torus with so many switches along each axis.
+    pub fn of(radix: [&str; 3], config: &str) -> Result<Self> {
         let scratch = Scratch::new()?;
-        let arguments = ["fabric", "torus", "3", "3", "3", "--hosts", "2", "-o", "."];
-        let made = sapphire_in(scratch.path(), &arguments)?;
+        let made = [
+            &["fabric", "torus"],
+            &radix[..],
+            &["--hosts", "2", "-o", "."],
+        ]
+        .concat();
+        let made = sapphire_in(scratch.path(), &made)?;
         ensure!(made.status.success(), "{made:?}");
         fs::write(scratch.path().join("sapphired.toml"), config)?;
         Ok(Self {

@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod asked;
 pub mod events;
 pub mod fabric;
 mod links;

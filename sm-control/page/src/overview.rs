@@ -5,6 +5,7 @@
 //!  the snapshot | the daemon | the Subnet Manager         a list of facts each
 //!  workers                a row each, requests in a second
 //!  outcomes               a row for each reason
+//!  requests by attribute  as far as they are counted
 //!  the last events
 //! ```
 //!
@@ -12,6 +13,7 @@
 
 use maud::{Markup, html};
 
+use crate::asked::{self, Asked};
 use crate::events::{self, Happened};
 use crate::shell::{Here, Shell};
 use crate::words::{count, counted, name_of, rate};
@@ -33,6 +35,8 @@ pub struct Overview {
     pub workers: Vec<Worker>,
     /// What became of requests, by reason; those that never happened are left out.
     pub outcomes: Vec<Outcome>,
+    /// What they asked for.
+    pub asked: Asked,
     /// From the oldest on; a few.
     pub happened: Vec<Happened>,
 }
@@ -130,7 +134,7 @@ pub fn page(shell: Shell<'_>, overview: &Overview) -> String {
             (facts("Daemon", &overview.daemon))
             @if !overview.manager.is_empty() { (facts("Subnet Manager", &overview.manager)) }
         }
-        div id="traffic" data-live { (workers(overview)) (outcomes(overview)) }
+        div id="traffic" data-live { (workers(overview)) (outcomes(overview)) (asked::section(&overview.asked)) }
         h2 { "Last events" }
         (events::table(overview.happened.iter().rev()))
         p { a href="/events" { "All events" } }

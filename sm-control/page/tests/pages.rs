@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use routing::{SwitchIx, Topology};
@@ -11,6 +12,7 @@ use sa_compiler::account::{Pair, account};
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_compiler::state::FabricState;
 use sa_fabric::generate::{FatTreeSpec, TorusSpec, fat_tree, plan};
+use sa_page::asked::{Asked, Kind};
 use sa_page::events::{Happened, Level};
 use sa_page::fabric::{Mark, Marks, Note};
 use sa_page::overview::{Fact, Outcome, Overview, Problem, Worker};
@@ -176,6 +178,26 @@ fn busy() -> Overview {
             total: 4,
             rate: Some(0.0),
         }],
+        asked: Asked {
+            every: NonZeroU32::new(1000),
+            window: 10,
+            kinds: vec![
+                Kind {
+                    lane: "worker",
+                    attribute: "PathRecord",
+                    method: "Get",
+                    rate: Some(1_204_000.0),
+                    counted: 4321,
+                },
+                Kind {
+                    lane: "slow lane",
+                    attribute: "NodeRecord",
+                    method: "",
+                    rate: None,
+                    counted: 3,
+                },
+            ],
+        },
         happened: vec![Happened {
             nth: 3,
             unix: 1_795_838_400,
@@ -193,6 +215,25 @@ fn the_overview_is_as_it_was() {
     };
     golden("overview.html", &overview::page(shell, &busy()));
     judge(&overview::page(SHELL, &Overview::default()));
+}
+
+/// Rates of workers are estimates, and where there are none the page says what makes them.
+#[test]
+fn requests_by_attribute_say_what_they_are_made_from() {
+    let shown = |every| {
+        let mut overview = busy();
+        overview.asked.every = NonZeroU32::new(every);
+        let page = overview::page(SHELL, &overview);
+        judge(&page);
+        page
+    };
+    assert!(shown(1000).contains("estimated from the replies of one batch in 1,000 "));
+    assert!(shown(1).contains("Workers: all replies"));
+    let off = shown(0);
+    assert!(off.contains("<code>[workers] sample_every</code> is not set"));
+    assert!(off.contains("The slow lane alone") && !off.contains("estimated"));
+    let page = overview::page(SHELL, &Overview::default());
+    assert!(page.contains("None has been counted yet."));
 }
 
 #[test]

@@ -1,3 +1,8 @@
 //! What operators see in a browser, through one: Chromium without a window, by WebDriver (`sa_tests::webdriver`).
 
+mod bed;
+mod judges;
 mod pages;
+mod pictures;
+mod rollback;
+mod thousand;

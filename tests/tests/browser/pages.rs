@@ -2,111 +2,31 @@
 //!
 //! What only a browser can tell: that nothing complains on its console (a script or style that the Content-Security-Policy stops does), that
 //! pages fit a narrow window, that words can be read in light and dark, that a keyboard leads everywhere, that what happens comes by itself.
-//! The judge of a page is `judge.js`: own checks by WCAG 2, run in the page.
-//!
-//! `SAPPHIRE_PICTURES=write cargo test -p sa-tests --test browser` writes the pictures of `docs/pictures/page`.
+//! The judges of a page run in it: axe-core (`axe`), and `judge.js` for what that does not look at.
 
 use std::fs;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
-use sa_tests::http;
-use sa_tests::ring::{self, CONFIG};
-use sa_tests::skip;
-use sa_tests::webdriver::{self, Browser};
-use serde_json::Value;
+use anyhow::{Result, ensure};
+
+use crate::bed::{ENTER, POLICY, TAB, as_made, bed};
 
 /// A device that calls itself so. Shape: at most 64 bytes, as a NodeDescription.
 const HOSTILE: &str = "<img src=x onerror=document.title='taken'><script>x</script>";
 
-const POLICY: &str = "qos-levels\n qos-level\n  name: DEFAULT\n  sl: 0\n  packet-life: 15\n end-qos-level\n qos-level\n  \
-                      name: STORAGE\n  sl: 8\n  packet-life: 14\n end-qos-level\nend-qos-levels\nqos-match-rules\n \
-                      qos-match-rule\n  use: class 7\n  qos-class: 7\n  qos-level-name: STORAGE\n end-qos-match-rule\n \
-                      qos-match-rule\n  use: key of nobody\n  pkey: 0x0123\n  qos-level-name: STORAGE\n \
-                      end-qos-match-rule\nend-qos-match-rules\n";
-
 /// Every page, with the name of its picture.
-const PAGES: [(&str, &str); 10] = [
+pub(crate) const PAGES: [(&str, &str); 10] = [
     ("/", "overview"),
     ("/fabric", "fabric"),
     ("/switch?name=S1_1_1", "switch"),
     ("/path", ""),
     ("/path?src=H0_0_0_0&dst=H1_2_0_1&qos_class=7", "path"),
     ("/path?src=nobody&dst=H1_2_0_1", ""),
-    ("/policy", "policy"),
-    ("/rollback", "rollback"),
+    ("/policy", ""),
+    ("/rollback", ""),
     ("/snapshots", "snapshots"),
     ("/events", "events"),
 ];
-
-/// One at a time: each has a browser, which is many processes.
-static ONE: Mutex<()> = Mutex::new(());
-
-/// A daemon with the page, and a browser.
-struct Bed {
-    browser: Browser,
-    ring: ring::Bed,
-    address: SocketAddr,
-    _turn: MutexGuard<'static, ()>,
-}
-
-/// None where there is no browser, which is said.
-fn bed(change: impl FnOnce(&Path) -> Result<()>) -> Result<Option<Bed>> {
-    if !webdriver::is_installed() {
-        skip(
-            "browser: chromium and chromedriver are not here (tests/packages); NOTHING WAS LOOKED AT",
-        )?;
-        return Ok(None);
-    }
-    let turn = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let more = "[policy]\nfile = \"policy.conf\"\nwatch = true\n[http]\nlisten = \"127.0.0.1:0\"\nui = true\n";
-    let mut ring = ring::Bed::new(&format!("{CONFIG}{more}"))?;
-    fs::write(ring.dir().join("policy.conf"), POLICY)?;
-    change(ring.dir())?;
-    ring.serve()?;
-    let address = http::address(&ring.printed()?)?;
-    let browser = Browser::start()?;
-    Ok(Some(Bed {
-        browser,
-        ring,
-        address,
-        _turn: turn,
-    }))
-}
-
-/// Files as they are made.
-fn as_made(_: &Path) -> Result<()> {
-    Ok(())
-}
-
-impl Bed {
-    fn go(&self, path: &str) -> Result<()> {
-        self.browser.go(&format!("http://{}{path}", self.address))
-    }
-
-    /// Nothing is wrong with the page that is shown, as far as a program can tell.
-    fn judge(&self, page: &str) -> Result<()> {
-        let wrong = self.browser.run(include_str!("judge.js"))?;
-        ensure!(wrong == Value::Array(Vec::new()), "{page}: {wrong:#}");
-        Ok(())
-    }
-
-    /// Who has the focus: its words, or its id.
-    fn focus(&self) -> Result<String> {
-        let script = "const it = document.activeElement; return it.textContent.trim() || it.id;";
-        Ok(self
-            .browser
-            .run(script)?
-            .as_str()
-            .unwrap_or_default()
-            .to_owned())
-    }
-}
-
-const TAB: char = '\u{e004}';
-const ENTER: char = '\u{e007}';
 
 /// In both widths and both colours.
 #[test]
@@ -115,19 +35,10 @@ fn every_page_fits_can_be_read_and_complains_of_nothing() -> Result<()> {
         return Ok(());
     };
     for (path, _) in PAGES {
-        for width in [1280, 360] {
-            bed.browser.resize(width, 900)?;
-            for scheme in ["light", "dark"] {
-                bed.browser.prefer(scheme)?;
-                bed.go(path)?;
-                bed.judge(&format!("{path} at {width} in {scheme}"))?;
-            }
-        }
-        let complaints = bed.browser.complaints()?;
-        // A page that says 422 is a failed load to the console, and a page all the same.
-        let told = complaints.iter().filter(|it| !it.contains("422"));
-        let told: Vec<_> = told.collect();
-        ensure!(told.is_empty(), "{path}: {told:#?}");
+        bed.go(path)?;
+        bed.judge_all(path)?;
+        // That of nobody is 422.
+        bed.complaints(path, "422")?;
     }
     Ok(())
 }
@@ -200,31 +111,14 @@ fn a_policy_is_tried_by_the_form() -> Result<()> {
         (POLICY.replace("sl: 8", "sl: 4"), "It loads"),
         ("<b>nonsense</b>".to_owned(), "Refused."),
     ] {
-        bed.go("/policy")?;
-        let script = format!(
-            "document.getElementById('policy').value = {}; document.querySelector('button').focus(); return true",
-            Value::String(text)
-        );
-        bed.browser.run(&script)?;
-        bed.browser.press(ENTER)?;
-        let told = format!(
-            "return !!document.getElementById('verdict') && document.body.textContent.includes('{verdict}')"
-        );
-        bed.browser.wait(verdict, &told)?;
-        for width in [1280, 360] {
-            bed.browser.resize(width, 900)?;
-            for scheme in ["light", "dark"] {
-                bed.browser.prefer(scheme)?;
-                bed.judge(&format!("{verdict} at {width} in {scheme}"))?;
-            }
-        }
+        bed.try_policy(&text)?;
+        bed.wait_words(verdict)?;
+        bed.judge_all(verdict)?;
         // The turn rests as long as a text took.
         bed.browser
             .wait("a moment", "return performance.now() > 1500")?;
     }
-    let complaints = bed.browser.complaints()?;
-    ensure!(complaints.is_empty(), "{complaints:#?}");
-    Ok(())
+    bed.complaints("a policy", "nothing")
 }
 
 #[test]
@@ -303,55 +197,4 @@ fn names_of_devices_run_nothing() -> Result<()> {
 /// As browsers write a value into an address.
 fn escaped(value: &str) -> String {
     value.bytes().map(|byte| format!("%{byte:02X}")).collect()
-}
-
-/// Pictures for the documents, where they are asked for.
-#[test]
-fn pictures_are_written_when_asked_for() -> Result<()> {
-    if std::env::var_os("SAPPHIRE_PICTURES").is_none() {
-        return skip("browser: SAPPHIRE_PICTURES is not set, so no picture is written");
-    }
-    // A torus with a missing cable shows more than a whole one.
-    let damaged = |directory: &Path| {
-        let net = directory.join("net");
-        let text = fs::read_to_string(&net)?;
-        let lines: Vec<_> = text.lines().filter(|line| !is_lost(line)).collect();
-        Ok(fs::write(net, lines.join("\n") + "\n")?)
-    };
-    let Some(bed) = bed(damaged)? else {
-        return Ok(());
-    };
-    let pictures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/pictures/page");
-    fs::create_dir_all(&pictures)?;
-    for (path, name) in PAGES.into_iter().filter(|(_, name)| !name.is_empty()) {
-        for (scheme, ending) in [("light", ""), ("dark", "-dark")] {
-            if scheme == "dark" && name != "fabric" {
-                continue;
-            }
-            bed.browser.prefer(scheme)?;
-            bed.browser.resize(1100, 760)?;
-            bed.go(path)?;
-            bed.browser.run(PLACES)?;
-            bed.browser
-                .picture(&pictures.join(format!("{name}{ending}.png")))?;
-        }
-    }
-    bed.browser.prefer("light")?;
-    bed.browser.resize(360, 700)?;
-    bed.go("/")?;
-    bed.browser.run(PLACES)?;
-    bed.browser
-        .picture(&pictures.join("narrow.png"))
-        .context("the narrow one")
-}
-
-/// Where the files of a test lie is of no interest in a document.
-const PLACES: &str = "const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); \
-                      while (texts.nextNode()) { const it = texts.currentNode; \
-                      it.data = it.data.replace(/\\/\\S*rig-[^/]*/, '/etc/sapphire'); } return true";
-
-/// The cable between S1_1_1 and S2_1_1, at both ends.
-fn is_lost(line: &str) -> bool {
-    line.contains("\"S2_1_1\"[2]") && line.starts_with("[1]")
-        || line.contains("\"S1_1_1\"[1]") && line.starts_with("[2]")
 }

@@ -9,6 +9,7 @@ mod http;
 mod metrics;
 mod monitoring;
 mod page;
+mod page_asked;
 mod page_policy;
 mod page_rollback;
 mod shadow;

@@ -1,7 +1,7 @@
 //! Values of the overview, out of the status.
 //!
 //! ```text
-//!  Status, Sweeps, Observed, Readings ──> problems | facts | workers | outcomes | last events
+//!  Status, Sweeps, Observed, Readings, Window ──> problems | facts | workers | outcomes | by attribute | last events
 //! ```
 //!
 //! Each is read as it is now; two may be of two moments, as with `sapphire status`.
@@ -44,6 +44,7 @@ pub(super) fn overview(page: &Page) -> Overview {
             .map(|(nth, port)| worker(&readings, nth, port))
             .collect(),
         outcomes: outcomes(status, &readings),
+        asked: readings.asked.asked(),
         happened: status.happening.last(EVENTS),
     }
 }

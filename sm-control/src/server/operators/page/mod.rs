@@ -19,6 +19,7 @@
 //! does not fit into an address. All others answer GET alone. Work is bounded: [`MAKERS`] documents are made at a time, [`PLACES`]
 //! may wait, whoever comes then is told to come again. A worker is never asked: counters are read, snapshots are looked at.
 
+mod asked;
 mod changes;
 mod facts;
 mod guard;

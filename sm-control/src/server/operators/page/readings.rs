@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Counters alone say how much there was; what goes on now is the difference of two readings. One task takes them, whether a page is open or
-//! not: it costs a look at some cache lines.
+//! not: it costs a look at some cache lines, and where batches are sampled at those of their histograms.
 
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,15 +14,17 @@ use sa_fastpath::stats::StatsSnapshot;
 use sa_page::events::Level;
 
 use super::Page;
+use super::asked::Window;
 
 /// From reading to reading.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// The last two. Shape of each: by port.
+/// The last two, and more of what was asked for. Shape of each: by port.
 #[derive(Debug, Default)]
 pub(super) struct Readings {
     older: Option<(Instant, Vec<StatsSnapshot>)>,
     newer: Option<(Instant, Vec<StatsSnapshot>)>,
+    pub(super) asked: Window,
 }
 
 impl Readings {
@@ -48,16 +50,20 @@ impl Readings {
     }
 }
 
+/// One reading, under one lock, so that a page sees all of it or nothing.
+fn take(page: &Page, now: Instant) {
+    let counters = page.status.ports.iter().map(|port| port.stats.snapshot());
+    let counters = counters.collect();
+    let mut readings = page.readings.lock().unwrap_or_else(PoisonError::into_inner);
+    readings.take(now, counters);
+    readings.asked.read(now, &page.status);
+}
+
 /// Takes readings for ever, lets the reader of snapshots look, and tells when the daemon gets ready or stops being it.
 pub(in crate::server) async fn readings(page: Arc<Page>) {
     let mut was_ready = None;
     loop {
-        let counters = page.status.ports.iter().map(|port| port.stats.snapshot());
-        let counters = counters.collect();
-        page.readings
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take(Instant::now(), counters);
+        take(&page, Instant::now());
         drop(page.published());
         let why = page.status.readiness().err();
         if was_ready != Some(why.is_none()) {
