@@ -16,8 +16,6 @@ use sa_fabric::formats::psl;
 use sa_snapshot::model::PathSl;
 use sa_wire::{Guid, Lid, Sl, SlVlMask};
 
-use crate::state::FabricState;
-
 /// SLs by port GUID of the source and LID of the destination.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeardSls {
@@ -40,10 +38,9 @@ impl HeardSls {
 
     /// Those that the engine gave to the paths of a plan, of ports and LIDs that are still there. As a part of the paths that were proved together
     /// they are so themselves.
-    pub fn of_plan(parts: &FabricState, note: String) -> Self {
-        let rule = parts.routes.facts().path_sl.clone();
+    pub fn of_plan((topology, rule): (&Topology, &PathSlRule), note: String) -> Self {
         Self {
-            planned: Some(Arc::new((parts.topology.clone(), rule))),
+            planned: Some(Arc::new((topology.clone(), rule.clone()))),
             ..Self::new(note)
         }
     }

@@ -187,7 +187,7 @@ fn an_example_passes_its_check_on_real_files() -> Result<()> {
         // The files know the SM's node; the example's is not of this fabric.
         let text = with_optional_keys(&example(name)?);
         let text = text.replace("/run/sapphire/control.sock", "control");
-        let elsewhere = ["sm_node = ", "group = "];
+        let elsewhere = ["sm_node = ", "group = ", "token_file = "];
         let lines = text
             .lines()
             .filter(|line| !elsewhere.iter().any(|key| line.starts_with(key)));

@@ -146,7 +146,10 @@ impl Planned {
         // SLs of all pairs belong to one set of tables: with a block missing they prove nothing, with a link missing what they did.
         let has_sl_table = matches!(parts.routes.engine_sl(), EngineSl::Table);
         let sls = match held {
-            Held::All => HeardSls::of_plan(parts, SLS_OF_PLAN.to_owned()),
+            Held::All => {
+                let rule = &parts.routes.facts().path_sl;
+                HeardSls::of_plan((&parts.topology, rule), SLS_OF_PLAN.to_owned())
+            }
             Held::Part => HeardSls::new(SLS_UNKNOWN.to_owned()),
         };
         let inputs = Inputs {
