@@ -182,13 +182,25 @@ fn said(verb: &Control, answer: Value, text: fn(&Value) -> String) -> Outcome {
 
 /// A refusal as a failure, told to programs. Errors: what is printed cannot be.
 fn failure_of(verb: &Control, answer: &Value) -> Outcome<Failure> {
+    refusal(answer, verb.json)
+}
+
+/// What is granted passes. Errors: it is a refusal, which is printed for programs too.
+pub(crate) fn granted(answer: Value, as_json: bool) -> Outcome<Value> {
+    match answer.get("ok") {
+        Some(Value::Bool(true)) => Ok(answer),
+        _ => Err(refusal(&answer, as_json)?),
+    }
+}
+
+fn refusal(answer: &Value, as_json: bool) -> Outcome<Failure> {
     // What is not ours may say anything, or nothing.
     let error = answer.get("error").and_then(Value::as_str);
     let mut failure = Failure::failed(error.unwrap_or("no reason given").to_owned());
     if answer.get("code").and_then(Value::as_str) == Some("refused") {
         failure = Failure::refused(error.unwrap_or("no reason given").to_owned());
     }
-    if verb.json {
+    if as_json {
         let code = answer.get("code").and_then(Value::as_str);
         let code = code.map(str::to_owned);
         json::print_with(&Refused { ok: false, code }, Some(&failure))?;

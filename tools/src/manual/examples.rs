@@ -10,7 +10,7 @@ type Example = (&'static str, &'static str, &'static str);
 
 /// Arguments behind the verb, then what they are for.
 #[rustfmt::skip]
-const EXAMPLES: [Example; 71] = [
+const EXAMPLES: [Example; 72] = [
     ("demo", "", "Shows the SA: routes, proof, policy, answers under load"),
     ("demo", "--sm", "Shows the Subnet Manager, and what it does when a cable is pulled"),
     ("init", "", "Asks what there is, and writes sapphired.toml here"),
@@ -38,6 +38,7 @@ const EXAMPLES: [Example; 71] = [
     ("answer", "--snapshot now.snap", "Requests on standard input, a line of JSON each"),
     ("explain", "H0 H1 --fabric net --policy qos-policy.conf", "Which rule gave the SL, and which hops the path takes"),
     ("explain", "H0 H1 --snapshot now.snap", "The same at once, where --keep-tables was given"),
+    ("explain", "H0 H1 --live", "From what the sapphired of this host serves"),
     ("migrate", "/etc/opensm/opensm.conf", "Beside that OpenSM, on standard output"),
     ("migrate", "/etc/opensm/opensm.conf --source sweep --out sapphired.toml", "In its place, as the Subnet Manager"),
     ("policy check", "qos-policy.conf", "Says what the policy means, or where it is wrong"),

@@ -48,7 +48,7 @@ impl Readings {
     }
 }
 
-/// Takes readings for ever, lets the reader of snapshots look, and tells when the daemon gets ready or stops being it.
+/// Takes readings for ever, and tells when the daemon gets ready or stops being it.
 pub(in crate::server) async fn readings(page: Arc<Page>) {
     let mut was_ready = None;
     loop {
@@ -58,7 +58,6 @@ pub(in crate::server) async fn readings(page: Arc<Page>) {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take(Instant::now(), counters);
-        drop(page.published());
         let why = page.status.readiness().err();
         if was_ready != Some(why.is_none()) {
             was_ready = Some(why.is_none());
