@@ -10,7 +10,7 @@ type Example = (&'static str, &'static str, &'static str);
 
 /// Arguments behind the verb, then what they are for.
 #[rustfmt::skip]
-const EXAMPLES: [Example; 72] = [
+const EXAMPLES: [Example; 73] = [
     ("demo", "", "Shows the SA: routes, proof, policy, answers under load"),
     ("demo", "--sm", "Shows the Subnet Manager, and what it does when a cable is pulled"),
     ("init", "", "Asks what there is, and writes sapphired.toml here"),
@@ -55,6 +55,7 @@ const EXAMPLES: [Example; 72] = [
     ("roce-entropy check", "ports.csv", "How the flows of a capture spread"),
     ("roce-entropy replay", "job.json", "A described job, on a described network"),
     ("query pr", "--slid 2 --dlid 9", "Over umad, as any client asks"),
+    ("query pr", "--from node1 --to node2", "The same by names of hosts, which the SA is asked for first"),
     ("query pr", "--via ring:/run/sapphire/ring --slid 2 --dlid 9 --json", "Through shared memory, for programs"),
     ("query mpr", "--sgid 0x100001 --dgid 0x100011", "Paths between two ports"),
     ("query services", "nfs", "Which Service-IDs a service has"),

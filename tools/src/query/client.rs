@@ -38,11 +38,14 @@ impl Way {
     /// The reply, headers included. Errors: nobody can be asked, or nobody answers.
     ///
     /// Writes the transaction id over that of `request`: the process id, so that two calls at the
-    /// same time on the same port do not take each other's replies.
+    /// same time on the same port do not take each other's replies, with the number of the question,
+    /// so that what comes late is never taken for the answer to the next one.
     pub(super) fn ask(&self, request: &Slot) -> Outcome<Vec<u8>> {
         let mut client = reach::open(&self.via, self.sa_lid, self.patience())?;
         let mut mad = request.mad;
-        let transaction = u64::from(std::process::id());
+        // Process ids have 22 bits at most; umad needs the upper half of the word for itself.
+        let number = sa_source::next_transaction() & 0x3ff;
+        let transaction = u64::from(std::process::id() << 10 | number);
         if let Some(place) = mad.get_mut(8..16) {
             place.copy_from_slice(&transaction.to_be_bytes());
         }

@@ -3,6 +3,7 @@
 
 mod control;
 mod errors;
+mod hosts;
 mod lists;
 mod mistakes;
 mod room;
