@@ -20,9 +20,7 @@ use super::Question;
 use crate::control;
 use crate::failure::{Failure, Outcome};
 use crate::json::{self, Document};
-
-/// How long the answer is waited for; a daemon that lives needs milliseconds.
-const PATIENCE: u64 = 10;
+use crate::time;
 
 /// In place of a fabric: a daemon that has one.
 #[derive(Debug, Args)]
@@ -33,9 +31,9 @@ pub(super) struct Live {
     /// With --live: control socket of the daemon, path of its `[control]` section
     #[arg(long, value_name = "PATH", requires = "live", default_value = control::DEFAULT)]
     control: PathBuf,
-    /// With --live: wait so long for the answer. Units: seconds
-    #[arg(long, value_name = "S", requires = "live", default_value_t = PATIENCE, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    timeout: u64,
+    /// With --live: wait so long for the answer; a number alone counts seconds
+    #[arg(long, value_name = "TIME", requires = "live", default_value = "10s", value_parser = time::seconds)]
+    timeout: Duration,
 }
 
 impl Live {
@@ -68,8 +66,7 @@ pub(super) fn explain(live: &Live, question: &Question) -> Outcome {
     if let (Value::Object(asked), Value::Object(question)) = (&mut asked, request) {
         asked.extend(question);
     }
-    let patience = Duration::from_secs(live.timeout);
-    let answer = control::ask(&live.control, asked, patience)?;
+    let answer = control::ask(&live.control, asked, live.timeout)?;
     let answer = control::granted(answer, question.json)?;
     let told: Told = serde_json::from_value(answer).map_err(|error| another(live, &error))?;
     if let Some(why) = told.not_ready {

@@ -12,6 +12,7 @@ use sa_wire::umad::Slot;
 
 use crate::failure::Outcome;
 use crate::reach;
+use crate::time;
 
 /// What all queries share.
 #[derive(Debug, Args)]
@@ -23,9 +24,9 @@ pub(super) struct Way {
     /// LID of the SA [default: what the SM wrote into the port]
     #[arg(long, value_name = "LID")]
     sa_lid: Option<u16>,
-    /// Wait so long for each try. Units: ms
-    #[arg(long, value_name = "MS", default_value_t = 1000)]
-    timeout: u64,
+    /// Wait so long for each try; a number alone counts ms
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time::milliseconds)]
+    timeout: Duration,
     /// Tries after the first
     #[arg(long, value_name = "N", default_value_t = 2)]
     retries: u32,
@@ -59,7 +60,7 @@ impl Way {
 
     const fn patience(&self) -> Patience {
         Patience {
-            timeout: Duration::from_millis(self.timeout),
+            timeout: self.timeout,
             retries: self.retries,
         }
     }

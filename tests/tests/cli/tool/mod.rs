@@ -6,6 +6,7 @@ mod errors;
 mod hosts;
 mod lists;
 mod mistakes;
+mod options;
 mod room;
 pub(crate) mod run;
 mod streams;
