@@ -55,6 +55,7 @@ use crate::failure::{Failure, FailureKind, Outcome};
 use crate::inputs::{PolicyArgs, SiteArgs, failure, open_snapshot, or_fail, warn};
 use crate::json::{self, Document};
 use crate::reach;
+use crate::time;
 use crate::wrong::Wrong;
 
 #[derive(Debug, Args)]
@@ -75,8 +76,8 @@ pub(crate) struct Compare {
     policy: PolicyArgs,
     /// The running SA: ibsim:NODE (with IBSIM_SOCKNAME), umad, umad:DEVICE, umad:DEVICE:PORT, or
     /// ring:PATH of a sapphired on this node
-    #[arg(long, value_name = "VIA", default_value = "umad")]
-    sa: String,
+    #[arg(long, alias = "sa", value_name = "VIA", default_value = "umad")]
+    via: String,
     /// LID of the SA [default: what the SM wrote into the port]
     #[arg(long, value_name = "LID")]
     sa_lid: Option<u16>,
@@ -90,9 +91,9 @@ pub(crate) struct Compare {
     /// Seed of the random pairs
     #[arg(long, value_name = "N", default_value_t = 0x5eed, value_parser = clap::value_parser!(u64).range(1..))]
     seed: u64,
-    /// Wait so long for each try. Units: ms
-    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=600_000))]
-    timeout: u64,
+    /// Wait so long for each try; a number alone counts ms
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time::milliseconds)]
+    timeout: Duration,
     /// Tries after the first
     #[arg(long, value_name = "N", default_value_t = 2)]
     retries: u32,
@@ -151,7 +152,7 @@ struct Ours {
 /// Asks until all pairs are through or nobody seems to be there. Errors: see the chapter above.
 pub(crate) fn run(verb: &Compare) -> Outcome {
     let ours = verb.ours()?;
-    let mut client = reach::open(&verb.sa, verb.sa_lid, verb.patience())?;
+    let mut client = reach::open(&verb.via, verb.sa_lid, verb.patience())?;
     let mut ids = ours.service_ids.clone();
     ids.extend(&verb.service_id);
     let requester = requester(client.lid(), &ours)?;
@@ -236,7 +237,7 @@ impl Compare {
     /// For each question, and for opening the port.
     fn patience(&self) -> Patience {
         Patience {
-            timeout: Duration::from_millis(self.timeout),
+            timeout: self.timeout,
             retries: self.retries,
         }
     }

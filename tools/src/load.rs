@@ -10,7 +10,7 @@
 //!                      sent  o  o     ooo  <- late: latency counts from |
 //! ```
 //!
-//! Every answer is judged ([`judge`]): with `--expect` byte for byte by a snapshot, else by what
+//! Every answer is judged ([`judge`]): with `--snapshot` byte for byte by a snapshot, else by what
 //! shows in the record itself. One wrong answer voids the run (exit 3), since a rate of wrong
 //! answers is worth nothing. Through the fabric one request goes out after another
 //! (`sa_bench::live`); over a ring there are millions a second, for which [`ring`] has a loop of
@@ -42,6 +42,7 @@ use crate::inputs::open_snapshot;
 use crate::interrupt;
 use crate::progress;
 use crate::reach;
+use crate::time;
 use crate::wrong::Wrong;
 
 use judge::Judge;
@@ -69,9 +70,9 @@ pub(crate) struct Load {
     /// Seconds of load; the latencies of the first tenth do not count
     #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = bench::seconds)]
     seconds: f64,
-    /// A request without an answer after that has timed out; it is not sent again. Units: ms
-    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=600_000))]
-    timeout: u64,
+    /// A request without an answer after that has timed out; it is not sent again. A number alone counts ms
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time::milliseconds)]
+    timeout: Duration,
     /// Different pairs of hosts, drawn at random
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pairs: u32,
@@ -85,7 +86,7 @@ pub(crate) struct Load {
     #[arg(long, value_name = "PREFIX", default_value = "0xfe80000000000000", value_parser = prefix)]
     gid_prefix: u64,
     /// Compare every answer, status and whole record, with what this snapshot gives
-    #[arg(long, value_name = "FILE.snap")]
+    #[arg(long = "snapshot", alias = "expect", value_name = "FILE.snap")]
     expect: Option<PathBuf>,
     /// Print one JSON line
     #[arg(long)]
@@ -229,8 +230,8 @@ fn void(report: &LiveReport) -> Outcome {
 
 impl Load {
     /// Of a request of the load.
-    fn timeout(&self) -> Duration {
-        Duration::from_millis(self.timeout)
+    const fn timeout(&self) -> Duration {
+        self.timeout
     }
 
     /// Before the load, when nothing is measured yet.

@@ -56,6 +56,7 @@ mod services;
 mod setup;
 mod simulate;
 mod snapshot;
+mod time;
 mod toml;
 mod top;
 mod wrong;

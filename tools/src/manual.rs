@@ -5,7 +5,7 @@
 //! `sm-control`, a library, which is why this tool can write the daemon's page without running it.
 //! What clap does not know is beside: `examples`, `sections` (files, exit status) and `formats` (section 5).
 //!
-//! Whoever packages the program calls `sapphire man --out DIR` once, and installs what `sapphire
+//! Whoever packages the program calls `sapphire man -o DIR` once, and installs what `sapphire
 //! completions bash` prints.
 
 mod examples;
@@ -39,8 +39,8 @@ pub(crate) struct Completions {
 #[derive(Debug, Args)]
 pub(crate) struct Manual {
     /// Directory for them; made if it is missing
-    #[arg(short, long, value_name = "DIR")]
-    out: PathBuf,
+    #[arg(short, long, alias = "out", value_name = "DIR")]
+    output: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -71,7 +71,7 @@ pub(crate) fn completions(verb: &Completions) -> Outcome {
 
 /// Errors: a page cannot be written.
 pub(crate) fn manual(verb: &Manual) -> Outcome {
-    let folder = or_fail(Folder::make(&verb.out))?;
+    let folder = or_fail(Folder::make(&verb.output))?;
     let mut command = Program::Sapphire.command().disable_help_subcommand(true);
     // Fills in what clap adds only when it parses: full names of subcommands, and options that go
     // down.

@@ -2,7 +2,8 @@
 //!
 //! Every query is the same three steps: a request is put together from options, sent once by
 //! [`client`] (which opens a port, asks with retries and closes it), and the reply is printed as
-//! words or as one JSON document. Nothing is cached and no file is read but that of service names.
+//! words or as one JSON document. Where hosts are named, the SA is asked for them first
+//! (`ends`). Nothing is cached and no file is read but that of service names.
 //!
 //! ```text
 //! path, multi_path   PathRecords: ends from the verb, the rest from components
@@ -16,7 +17,9 @@
 
 mod client;
 mod components;
+mod ends;
 mod multi_path;
+mod near;
 mod path;
 mod record;
 mod show;

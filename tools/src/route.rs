@@ -42,7 +42,7 @@ pub(crate) struct Route {
     #[command(flatten)]
     fabric: FabricArgs,
     /// Directory for the dumps; made when missing
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long = "output", alias = "out", value_name = "DIR")]
     out: Option<PathBuf>,
     /// Write psl whatever the size of the fabric
     #[arg(long)]

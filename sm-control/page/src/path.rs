@@ -275,7 +275,10 @@ fn hops(hops: &Hops) -> Markup {
                     @for (nth, hop) in (1..).zip(way) {
                         tr {
                             th scope="row" { (nth) }
-                            td { a href={ "/switch?name=" (escaped(&hop.guid.to_string())) } { (name_of(&hop.switch)) } }
+                            td { @match hop.guid {
+                                Some(guid) => a href={ "/switch?name=" (escaped(&guid.to_string())) } { (name_of(&hop.switch)) },
+                                None => (name_of(&hop.switch)),
+                            } }
                             td { (hop.r#in) } td { (hop.out) } td { (hop.sl) }
                             td { @match hop.vl { Some(vl) => (vl), None => "–" } }
                             td { @match hop.mtu_bytes { Some(mtu) => (mtu), None => "–" } }

@@ -35,6 +35,7 @@ use super::agreement::{self, Doubts};
 use super::health::{self, Observed};
 use super::opensm::{self, Beside, Gate};
 use super::operators::admin;
+use super::operators::in_force::InForce;
 use super::operators::page::{self, Page};
 use super::operators::port_history::PortHistory;
 use super::operators::status::Status;
@@ -139,8 +140,9 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         identity = Some(manager.identity());
     }
     let health = health::start(config, reader(&publisher)?, &observed, &shared.stop)?;
-    let page = page(config, &publisher, (&status, &shared))?;
-    let (admin, commands) = admin::start(config, &status, page)?;
+    let in_force = in_force(config, &publisher, &shared)?;
+    let page = page(config, in_force.as_ref(), (&status, &shared))?;
+    let (admin, commands) = admin::start(config, &status, page, in_force)?;
     let shadow = shadow::start(config, reader(&publisher)?, &shared.state, &status)?;
     let origin = InService {
         readings: shared.readings.clone(),
@@ -198,19 +200,34 @@ fn reader(publisher: &Publisher) -> Result<Reader, ServerError> {
     publisher.reader().ok_or(ServerError::TooManyPorts)
 }
 
-/// The page for people; none without `[http] ui`. Errors: [`ServerError::TooManyPorts`].
-fn page(
+/// What page and control socket explain; none where there is neither. Errors: [`ServerError::TooManyPorts`].
+fn in_force(
     config: &Config,
     publisher: &Publisher,
+    shared: &Shared,
+) -> Result<Option<Arc<InForce>>, ServerError> {
+    let has_page = config.http.as_ref().is_some_and(|section| section.ui);
+    let is_asked = config.control.is_some() || has_page;
+    let made = || -> Result<_, ServerError> {
+        let state = Arc::clone(&shared.state);
+        Ok(Arc::new(InForce::new(reader(publisher)?, state)))
+    };
+    is_asked.then(made).transpose()
+}
+
+/// The page for people; none without `[http] ui`. Errors: its token cannot be used.
+fn page(
+    config: &Config,
+    in_force: Option<&Arc<InForce>>,
     (status, shared): (&Arc<Status>, &Shared),
 ) -> Result<Option<Arc<Page>>, ServerError> {
-    let Some(section) = config.http.as_ref().filter(|section| section.ui) else {
+    let section = config.http.as_ref().filter(|section| section.ui);
+    let Some((section, in_force)) = section.zip(in_force) else {
         return Ok(None);
     };
     let sight = page::Sight {
-        reader: reader(publisher)?,
+        in_force: Arc::clone(in_force),
         status: Arc::clone(status),
-        state: Arc::clone(&shared.state),
         before: Arc::clone(&shared.before),
     };
     let page = Page::new(config, section, sight)?;

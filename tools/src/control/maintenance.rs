@@ -11,12 +11,15 @@
 //! is exit 3. Files go by their names, made absolute here, as the daemon stands elsewhere.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value};
 
 use super::{Control, ask, maintenance_show as show, order, said};
 use crate::failure::{Failure, Outcome};
+use crate::time;
+use crate::wrong::Wrong;
 
 /// `sapphire drain`
 #[derive(Debug, Args)]
@@ -207,21 +210,10 @@ fn request(verb: &str, fields: impl IntoIterator<Item = (&'static str, Value)>) 
     Value::Object(all)
 }
 
-/// A number and a letter. Errors: in words.
-fn seconds(text: &str) -> Result<u64, String> {
-    let expected = || format!("{text}: expected a number and s, m, h or d, such as 30d");
-    let unit = text.chars().next_back().ok_or_else(expected)?;
-    let factor = match unit {
-        's' => 1,
-        'm' => 60,
-        'h' => 3600,
-        'd' => 86_400,
-        _ => return Err(expected()),
-    };
-    // One letter: what is left has to be a number, `1hh` is none.
-    let digits = text.strip_suffix(unit).unwrap_or_default();
-    let number: u64 = digits.parse().map_err(|_| expected())?;
-    number.checked_mul(factor).ok_or_else(expected)
+/// A second to a century. Errors: in words.
+fn seconds(text: &str) -> Result<u64, Wrong> {
+    let century = Duration::from_secs(36_500 * 86_400);
+    time::within(text, None, time::SECOND..=century).map(|time| time.as_secs())
 }
 
 #[cfg(test)]

@@ -54,6 +54,7 @@ pub(crate) use self::maintenance::{
 };
 use crate::failure::{Failure, Outcome};
 use crate::json::{self, Document};
+use crate::time;
 
 /// Where a daemon is asked.
 #[derive(Debug, Args)]
@@ -61,10 +62,10 @@ pub(crate) struct Control {
     /// Control socket of the daemon: path of its `[control]` section
     #[arg(long, value_name = "PATH", default_value = DEFAULT)]
     control: PathBuf,
-    /// Wait so long for the answer. Units: seconds [default: 5; of orders 600, for as
+    /// Wait so long for the answer; a number alone counts seconds [default: 5s; of orders 10m, for as
     /// long as the daemon shows every 5 seconds that it lives]
-    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    timeout: Option<u64>,
+    #[arg(long, value_name = "TIME", value_parser = time::seconds)]
+    timeout: Option<Duration>,
     /// Print one JSON line: the daemon's answer
     #[arg(long)]
     json: bool,
@@ -92,7 +93,7 @@ pub(crate) fn bare(verb: &str) -> Value {
 impl Control {
     /// How long a question waits that is answered at once.
     fn patience_of_a_question(&self) -> Duration {
-        self.timeout.map_or(ALIVE, Duration::from_secs)
+        self.timeout.unwrap_or(ALIVE)
     }
 }
 
@@ -135,7 +136,7 @@ pub(crate) fn rollback(verb: &Control) -> Outcome {
 /// Has something done that takes its time. Errors: nobody answers, before or while it is done.
 /// The order goes out once and is never repeated; only the question whether the daemon lives is.
 fn order(verb: &Control, request: Value) -> Outcome<Value> {
-    let patience = verb.timeout.map_or(WORK, Duration::from_secs);
+    let patience = verb.timeout.unwrap_or(WORK);
     let end = Instant::now() + patience;
     // Within a short `--timeout` a question has no more time than the whole.
     let is_alive = || ask(&verb.control, bare("status"), ALIVE.min(patience)).map(drop);
@@ -156,7 +157,7 @@ fn order(verb: &Control, request: Value) -> Outcome<Value> {
 
 /// A question with a node, answered at once. Errors: nobody answers.
 fn conversation(verb: &Control, word: &str, node: Option<&str>) -> Outcome<Value> {
-    let patience = verb.timeout.map_or(ALIVE, Duration::from_secs);
+    let patience = verb.timeout.unwrap_or(ALIVE);
     let mut request = bare(word);
     if let (Some(node), Value::Object(fields)) = (node, &mut request) {
         fields.insert("node".to_owned(), node.into());
@@ -182,13 +183,25 @@ fn said(verb: &Control, answer: Value, text: fn(&Value) -> String) -> Outcome {
 
 /// A refusal as a failure, told to programs. Errors: what is printed cannot be.
 fn failure_of(verb: &Control, answer: &Value) -> Outcome<Failure> {
+    refusal(answer, verb.json)
+}
+
+/// What is granted passes. Errors: it is a refusal, which is printed for programs too.
+pub(crate) fn granted(answer: Value, as_json: bool) -> Outcome<Value> {
+    match answer.get("ok") {
+        Some(Value::Bool(true)) => Ok(answer),
+        _ => Err(refusal(&answer, as_json)?),
+    }
+}
+
+fn refusal(answer: &Value, as_json: bool) -> Outcome<Failure> {
     // What is not ours may say anything, or nothing.
     let error = answer.get("error").and_then(Value::as_str);
     let mut failure = Failure::failed(error.unwrap_or("no reason given").to_owned());
     if answer.get("code").and_then(Value::as_str) == Some("refused") {
         failure = Failure::refused(error.unwrap_or("no reason given").to_owned());
     }
-    if verb.json {
+    if as_json {
         let code = answer.get("code").and_then(Value::as_str);
         let code = code.map(str::to_owned);
         json::print_with(&Refused { ok: false, code }, Some(&failure))?;
@@ -233,10 +246,10 @@ fn parsed(path: &Path, line: io::Result<String>) -> Outcome<Value> {
 /// Unlike a socket that nobody listens on this one was there, so the advice is another.
 fn too_slow(path: &Path, patience: Duration) -> Failure {
     Failure::unreachable(format!(
-        "no answer from the daemon at {} within {} s: it is stopped, hangs or is overloaded; look at \
+        "no answer from the daemon at {} within {}: it is stopped, hangs or is overloaded; look at \
          the process, or wait longer with --timeout",
         path.display(),
-        patience.as_secs()
+        time::words(patience)
     ))
 }
 

@@ -17,19 +17,17 @@
 //!
 //! The compiler's [`account`](sa_compiler::account) finds out, `text` says it to people. The demo and
 //! `sapphire policy explain` use the same rooms. From a snapshot beside which the tables were kept ([`crate::kept`]) the account
-//! is the same, and comes at once. It asks no running SA: `sapphire query path` does
-//! that.
+//! is the same, and comes at once. With `--live` a running daemon gives it, of what it serves ([`live`]). No SA is asked:
+//! `sapphire query pr` does that.
 
-mod service;
+mod live;
 mod text;
 
 use std::path::Path;
 
 use clap::Args;
-use policy::{Query, UlpNames};
-use sa_compiler::account::{Account, Pair, account};
+use sa_compiler::account::{self, Account, QuestionError, account};
 use sa_compiler::pipeline::{self, Inputs, Stamp};
-use sa_fabric::subnet::Subnet;
 
 use crate::failure::{Failure, Outcome};
 use crate::inputs::{FabricArgs, failure, warn};
@@ -37,13 +35,17 @@ use crate::json::{self, Document};
 use crate::kept::Kept;
 use crate::wrong::Wrong;
 
-use service::Named;
+use live::Live;
 pub(crate) use text::print;
 
 #[derive(Debug, Args)]
+// A running daemon has a fabric.
+#[command(mut_arg("fabric", |it| it.required_unless_present_any(["snapshot", "live"])))]
 pub(crate) struct Explain {
     #[command(flatten)]
     question: Question,
+    #[command(flatten)]
+    live: Live,
     #[command(flatten)]
     fabric: FabricArgs,
 }
@@ -101,6 +103,17 @@ pub(crate) fn pkey(text: &str) -> Result<u16, Wrong> {
 
 /// Errors: the fabric cannot be compiled; no such port.
 pub(crate) fn run(verb: &Explain) -> Outcome {
+    if verb.live.is_asked() {
+        // Clap lets options of a fabric pass beside what stands in for one.
+        if let Some(word) = verb.fabric.words.0.first() {
+            let option = word.split('=').next().unwrap_or_default();
+            let why = "the daemon has a fabric with its options";
+            return Err(Failure::usage(format!(
+                "{option} cannot be used with --live: {why}"
+            )));
+        }
+        return live::explain(&verb.live, &verb.question);
+    }
     let given = verb.fabric.given()?;
     match &given.kept {
         // With more that fails there are other tables than those that were kept.
@@ -116,7 +129,8 @@ pub(crate) fn run(verb: &Explain) -> Outcome {
 fn explain_kept(kept: &Kept, question: &Question) -> Outcome {
     let names = pipeline::ulp_names(&kept.inputs).map_err(Failure::failed)?;
     let sources = kept.sources()?;
-    let pair = pair(question, &sources.subnet, names)?;
+    let pair = question.words()?.pair(&sources.subnet, names);
+    let pair = pair.map_err(unclear)?;
     let parts = kept.state(sources, (pair.source, pair.destination))?;
     let explanation = account(&kept.snapshot, &parts, &pair, kept.policy.as_deref());
     let mut explanation = explanation.map_err(Failure::failed)?;
@@ -138,7 +152,8 @@ fn compile_and_explain(inputs: &Inputs, question: &Question, file: Option<&Path>
     warn(&compiled.warnings);
     // Services may be named by words, which files of names can add to.
     let names = pipeline::ulp_names(inputs).map_err(Failure::failed)?;
-    let pair = pair(question, &compiled.parts.subnet, names)?;
+    let pair = question.words()?.pair(&compiled.parts.subnet, names);
+    let pair = pair.map_err(unclear)?;
     let explanation = account(&compiled.snapshot, &compiled.parts, &pair, file);
     tell(question, &explanation.map_err(Failure::failed)?)
 }
@@ -151,36 +166,34 @@ fn tell(question: &Question, explanation: &Account) -> Outcome {
     Ok(())
 }
 
-/// Errors: no port is called so, or several are.
-fn find(subnet: &Subnet, port: Option<&String>) -> Outcome<usize> {
-    // Clap sees to it that there is one.
-    let port = port.ok_or_else(|| Failure::usage(String::from("give SRC and DST")))?;
-    subnet.find(port).map_err(Failure::failed)
+impl Question {
+    /// As it was written, for whoever knows the names. Errors: an end is missing, which clap sees to.
+    fn words(&self) -> Outcome<account::Question> {
+        let end = |one: &Option<String>, other: &Option<String>| {
+            let end = one.as_ref().or(other.as_ref()).cloned();
+            end.ok_or_else(|| Failure::usage(String::from("give SRC and DST")))
+        };
+        Ok(account::Question {
+            source: end(&self.src, &self.from)?,
+            destination: end(&self.dst, &self.to)?,
+            service_id: self.service_id,
+            service: self.service.clone(),
+            qos_class: self.qos_class,
+            pkey: self.pkey,
+            tclass: self.tclass,
+        })
+    }
 }
 
-/// What is asked about. What is written out wins over what a service's name stands for.
-///
-/// Errors: those of names.
-fn pair(question: &Question, subnet: &Subnet, names: UlpNames) -> Outcome<Pair> {
-    let named = match &question.service {
-        Some(word) => service::named(&names, word)?,
-        None => Named::default(),
-    };
-    let asked = Query {
-        service_id: question.service_id.or(named.service_id),
-        qos_class: question.qos_class,
-        pkey: question.pkey.or(named.pkey),
-        tclass: question.tclass,
-        ..Query::default()
-    };
-    Ok(Pair {
-        source: find(subnet, question.src.as_ref().or(question.from.as_ref()))?,
-        destination: find(subnet, question.dst.as_ref().or(question.to.as_ref()))?,
-        numbers: asked.numbers(),
-        sl: None,
-        silent: named.silent,
-        names,
-    })
+/// A service that nobody knows is wrong usage, as with every verb; a port that is not there is not.
+fn unclear(error: QuestionError) -> Failure {
+    match error {
+        QuestionError::Port(error) => Failure::failed(error),
+        QuestionError::Service { word, why } => {
+            Failure::usage(format!("--service {word:?}: {why}"))
+        }
+        other => Failure::usage(other.to_string()),
+    }
 }
 
 impl Document for Account {

@@ -23,6 +23,7 @@
 //! written is 1.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use sa_fabric::display;
@@ -36,7 +37,7 @@ use crate::failure::{Failure, Outcome};
 use crate::inputs::{or_fail, warn};
 use crate::json::{self, Document};
 use crate::wrong::Wrong;
-use crate::{progress, room};
+use crate::{progress, room, time};
 
 #[derive(Debug, Args)]
 pub(crate) struct Read {
@@ -47,9 +48,9 @@ pub(crate) struct Read {
     /// LID of the SA [default: what the SM wrote into the port]
     #[arg(long, value_name = "LID", value_parser = clap::value_parser!(u16).range(1..0xc000))]
     sa_lid: Option<u16>,
-    /// Wait so long for each table, each time. Units: ms
-    #[arg(long, value_name = "MS", default_value_t = 3000, value_parser = clap::value_parser!(u32).range(1..))]
-    timeout: u32,
+    /// Wait so long for each table, each time; a number alone counts ms
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = time::milliseconds)]
+    timeout: Duration,
     /// Tries after the first
     #[arg(long, value_name = "N", default_value_t = 2)]
     retries: u32,
@@ -81,7 +82,8 @@ fn transport(text: &str) -> Result<SaTransport, Wrong> {
 pub(crate) fn run(verb: &Read) -> Outcome {
     let source = SaSource {
         sa_lid: verb.sa_lid,
-        timeout_ms: verb.timeout,
+        // A day at most.
+        timeout_ms: u32::try_from(verb.timeout.as_millis()).unwrap_or(u32::MAX),
         retries: verb.retries,
         ..SaSource::over(verb.via.clone())
     };

@@ -55,13 +55,13 @@ pub(crate) struct Init {
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// Where requests come from: umad, umad:DEVICE, umad:DEVICE:PORT, ring:PATH or ibsim:NODE; by default a ring for files, else umad
-    #[arg(long, value_name = "TRANSPORT")]
+    #[arg(long, value_name = "VIA")]
     via: Option<String>,
     /// File to write
     #[arg(
         short,
         long,
-        visible_alias = "out",
+        alias = "out",
         value_name = "FILE",
         default_value = "sapphired.toml"
     )]

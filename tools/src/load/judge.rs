@@ -59,7 +59,7 @@ impl<'a> Judge<'a> {
     }
 
     /// True when answers are compared with a snapshot's.
-    /// False without `--expect`.
+    /// False without `--snapshot`.
     pub(super) const fn knows(&self) -> bool {
         !self.expected.is_empty()
     }

@@ -212,7 +212,7 @@ fn text(verb: &Load, client: &Client, hosts: usize, report: &LiveReport, pauses:
         report.sent,
         report.rate(),
         report.timeouts,
-        verb.timeout,
+        verb.timeout.as_millis(),
         report.late
     );
     for (status, count) in &report.statuses {

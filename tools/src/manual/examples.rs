@@ -10,7 +10,7 @@ type Example = (&'static str, &'static str, &'static str);
 
 /// Arguments behind the verb, then what they are for.
 #[rustfmt::skip]
-const EXAMPLES: [Example; 71] = [
+const EXAMPLES: [Example; 73] = [
     ("demo", "", "Shows the SA: routes, proof, policy, answers under load"),
     ("demo", "--sm", "Shows the Subnet Manager, and what it does when a cable is pulled"),
     ("init", "", "Asks what there is, and writes sapphired.toml here"),
@@ -23,7 +23,7 @@ const EXAMPLES: [Example; 71] = [
     ("fabric random", "--switches 16 --degree 4 -o t", "Switches with four links each, to whomever"),
     ("fabric read", "-o now", "Reads the running fabric from the SA of this host's port"),
     ("fabric health", "", "Says which links are slow, lose packets or come and go"),
-    ("route", "--fabric net --torus-conf torus-2QoS.conf --out dumps", "Writes the tables as OpenSM dumps them"),
+    ("route", "--fabric net --torus-conf torus-2QoS.conf -o dumps", "Writes the tables as OpenSM dumps them"),
     ("route", "--fabric net --engine dfsssp-nue --fail S1:3", "Routes around a cable that is not there"),
     ("check", "dumps", "Proves the tables in a folder of dumps; status 3 with a credit loop"),
     ("check", "dumps --torus-conf /etc/opensm/torus-2QoS.conf --json", "The same on a torus, for programs"),
@@ -38,8 +38,9 @@ const EXAMPLES: [Example; 71] = [
     ("answer", "--snapshot now.snap", "Requests on standard input, a line of JSON each"),
     ("explain", "H0 H1 --fabric net --policy qos-policy.conf", "Which rule gave the SL, and which hops the path takes"),
     ("explain", "H0 H1 --snapshot now.snap", "The same at once, where --keep-tables was given"),
+    ("explain", "H0 H1 --live", "From what the sapphired of this host serves"),
     ("migrate", "/etc/opensm/opensm.conf", "Beside that OpenSM, on standard output"),
-    ("migrate", "/etc/opensm/opensm.conf --source sweep --out sapphired.toml", "In its place, as the Subnet Manager"),
+    ("migrate", "/etc/opensm/opensm.conf --source sweep -o sapphired.toml", "In its place, as the Subnet Manager"),
     ("policy check", "qos-policy.conf", "Says what the policy means, or where it is wrong"),
     ("policy check", "new.conf --diff qos-policy.conf --fabric net", "Says for how many pairs that would change what"),
     ("policy convert", "qos-policy.conf --to xml -o qos-policy.xml", "Into another dialect"),
@@ -54,12 +55,13 @@ const EXAMPLES: [Example; 71] = [
     ("roce-entropy check", "ports.csv", "How the flows of a capture spread"),
     ("roce-entropy replay", "job.json", "A described job, on a described network"),
     ("query pr", "--slid 2 --dlid 9", "Over umad, as any client asks"),
+    ("query pr", "--from node1 --to node2", "The same by names of hosts, which the SA is asked for first"),
     ("query pr", "--via ring:/run/sapphire/ring --slid 2 --dlid 9 --json", "Through shared memory, for programs"),
     ("query mpr", "--sgid 0x100001 --dgid 0x100011", "Paths between two ports"),
     ("query services", "nfs", "Which Service-IDs a service has"),
     ("query srp-targets", "", "What SRP targets of the subnet serve"),
     ("bench", "--workload gid,lid --layer memory,ring", "What an answer costs on this machine"),
-    ("compare", "--snapshot now.snap --sa umad --pairs 1000", "A running SA against a snapshot; status 3 where they differ"),
+    ("compare", "--snapshot now.snap --via umad --pairs 1000", "A running SA against a snapshot; status 3 where they differ"),
     ("doctor", "", "What this machine lacks; status 3 with a problem"),
     ("doctor", "--config /etc/sapphire/sapphired.toml", "Also by that configuration"),
     ("status", "", "Of the sapphired of this host"),
@@ -77,7 +79,7 @@ const EXAMPLES: [Example; 71] = [
     ("lid list", "", "Which port has which LIDs"),
     ("lid forget", "--absent-for 30d", "LIDs of ports that were not there for a month are free"),
     ("load", "--rate 5000 --seconds 10", "Five thousand requests a second, and how long answers took"),
-    ("load", "--via ring:/run/sapphire/ring --expect now.snap", "As fast as it goes, and each reply compared"),
+    ("load", "--via ring:/run/sapphire/ring --snapshot now.snap", "As fast as it goes, and each reply compared"),
     ("completions", "bash", "A script on standard output; packages install it"),
     ("completions", "zsh sapphired", "For the daemon's options"),
     ("man", "-o man", "This page and all others"),

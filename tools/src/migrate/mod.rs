@@ -52,7 +52,7 @@ pub(crate) struct Migrate {
     #[arg(long, value_enum, default_value = "opensm")]
     source: Source,
     /// File to write; by default standard output
-    #[arg(short, long, visible_alias = "out", value_name = "FILE")]
+    #[arg(short, long, alias = "out", value_name = "FILE")]
     output: Option<PathBuf>,
 }
 

@@ -12,6 +12,7 @@ use sa_wire::umad::Slot;
 
 use crate::failure::Outcome;
 use crate::reach;
+use crate::time;
 
 /// What all queries share.
 #[derive(Debug, Args)]
@@ -23,9 +24,9 @@ pub(super) struct Way {
     /// LID of the SA [default: what the SM wrote into the port]
     #[arg(long, value_name = "LID")]
     sa_lid: Option<u16>,
-    /// Wait so long for each try. Units: ms
-    #[arg(long, value_name = "MS", default_value_t = 1000)]
-    timeout: u64,
+    /// Wait so long for each try; a number alone counts ms
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time::milliseconds)]
+    timeout: Duration,
     /// Tries after the first
     #[arg(long, value_name = "N", default_value_t = 2)]
     retries: u32,
@@ -38,11 +39,14 @@ impl Way {
     /// The reply, headers included. Errors: nobody can be asked, or nobody answers.
     ///
     /// Writes the transaction id over that of `request`: the process id, so that two calls at the
-    /// same time on the same port do not take each other's replies.
+    /// same time on the same port do not take each other's replies, with the number of the question,
+    /// so that what comes late is never taken for the answer to the next one.
     pub(super) fn ask(&self, request: &Slot) -> Outcome<Vec<u8>> {
         let mut client = reach::open(&self.via, self.sa_lid, self.patience())?;
         let mut mad = request.mad;
-        let transaction = u64::from(std::process::id());
+        // Process ids have 22 bits at most; umad needs the upper half of the word for itself.
+        let number = sa_source::next_transaction() & 0x3ff;
+        let transaction = u64::from(std::process::id() << 10 | number);
         if let Some(place) = mad.get_mut(8..16) {
             place.copy_from_slice(&transaction.to_be_bytes());
         }
@@ -56,7 +60,7 @@ impl Way {
 
     const fn patience(&self) -> Patience {
         Patience {
-            timeout: Duration::from_millis(self.timeout),
+            timeout: self.timeout,
             retries: self.retries,
         }
     }

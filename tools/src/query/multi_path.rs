@@ -14,6 +14,7 @@ use sa_wire::{Gid, ServiceId, request};
 
 use super::client::Way;
 use super::components::Components;
+use super::ends::Ends;
 use super::path::{gid, print};
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
@@ -23,11 +24,17 @@ pub(crate) struct Mpr {
     #[command(flatten)]
     way: Way,
     /// Source GID, or a port GUID as 0x...; any number, with commas or by repeating the option
-    #[arg(long, value_name = "GID|GUID", value_parser = gid, value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "GID|GUID", value_parser = gid, value_delimiter = ',', required_unless_present = "from")]
     sgid: Vec<Gid>,
     /// Destination GID, or a port GUID as 0x...; 11 GIDs in all
-    #[arg(long, value_name = "GID|GUID", value_parser = gid, value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "GID|GUID", value_parser = gid, value_delimiter = ',', required_unless_present = "to")]
     dgid: Vec<Gid>,
+    /// Source by its name, which the SA is asked for: node name, NAME:PORT, 0xGUID or LID; may be repeated
+    #[arg(long, value_name = "HOST")]
+    from: Vec<String>,
+    /// Destination, likewise
+    #[arg(long, value_name = "HOST")]
+    to: Vec<String>,
     /// IndependenceSelector
     #[arg(long, value_name = "0..3", value_parser = clap::value_parser!(u8).range(0..4))]
     independence: Option<u8>,
@@ -39,7 +46,9 @@ pub(crate) struct Mpr {
 pub(super) fn run(verb: &Mpr) -> Outcome {
     let (mask, record) = request_record(verb)?;
     let names = verb.components.names()?;
-    let slot = request::multi_path_request(0, mask, &record, &verb.sgid, &verb.dgid);
+    let sgids = gids(verb, "--from", &verb.sgid, &verb.from)?;
+    let dgids = gids(verb, "--to", &verb.dgid, &verb.to)?;
+    let slot = request::multi_path_request(0, mask, &record, &sgids, &dgids);
     let mut slot = slot.map_err(|error| Failure::usage(error.to_string()))?;
     // After the request is made: the key is a field of the header and not of the record.
     SaMad::from_bytes_mut(&mut slot.mad).sa.sm_key = verb.components.sa_key.unwrap_or(0).into();
@@ -53,6 +62,17 @@ pub(super) fn run(verb: &Mpr) -> Outcome {
         &records,
         Asked::about(&names, asked),
     )
+}
+
+/// Those that were given and those of hosts that were named. Errors: those of names; nobody answers.
+fn gids(verb: &Mpr, option: &str, given: &[Gid], names: &[String]) -> Outcome<Vec<Gid>> {
+    let ends = Ends {
+        way: &verb.way,
+        sa_key: verb.components.sa_key.unwrap_or(0),
+    };
+    let named = names.iter().map(|name| ends.gid(&ends.port(option, name)?));
+    let named: Vec<Gid> = named.collect::<Outcome<_>>()?;
+    Ok([given, &named].concat())
 }
 
 /// The record without GIDs, and the mask of exactly what was named.

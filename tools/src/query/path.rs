@@ -1,6 +1,6 @@
 //! PathRecords.
 //!
-//! A request names its ends by GIDs, by LIDs, or by both; what is not given is not in the mask, so
+//! A request names its ends by GIDs, by LIDs, or by both, or by names of hosts that the SA is asked for; what is not given is not in the mask, so
 //! that `--table --slid 1` asks for the paths from one port to all others. Get and GetTable differ
 //! in what an SA does with more than one path: Get wants exactly one.
 //!
@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use super::client::Way;
 use super::components::Components;
+use super::ends::Ends;
 use super::{number, told};
 use crate::failure::Outcome;
 use crate::inputs::or_fail;
@@ -28,6 +29,12 @@ use crate::wrong::Wrong;
 pub(crate) struct Pr {
     #[command(flatten)]
     way: Way,
+    /// Source by its name, which the SA is asked for: node name, NAME:PORT, 0xGUID or LID
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["sgid", "slid"])]
+    from: Option<String>,
+    /// Destination, likewise
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["dgid", "dlid"])]
+    to: Option<String>,
     /// Source GID, or a port GUID as 0x...
     #[arg(long, value_name = "GID|GUID", value_parser = gid)]
     sgid: Option<Gid>,
@@ -62,8 +69,10 @@ pub(super) fn gid(text: &str) -> Result<Gid, Wrong> {
 
 /// Errors: no request can be made of what is asked; nobody answers; the SA refuses.
 pub(super) fn run(verb: &Pr) -> Outcome {
+    // What is wrong with the command line is said before anybody is asked.
     let (mask, record) = request_record(verb)?;
     let names = verb.components.names()?;
+    let (mask, record) = by_name(verb, mask, record)?;
     let asked = if verb.table {
         method::GET_TABLE
     } else {
@@ -112,6 +121,31 @@ fn request_record(verb: &Pr) -> Outcome<(PathCompMask, PathRecord)> {
         mask | PathCompMask(verb.components.mask.unwrap_or(0)),
         record,
     ))
+}
+
+/// The same with the ends that were named: the source by its LID and the destination by its GID, as `sapphire explain` asks, so
+/// that a policy may choose among the LIDs of the destination.
+///
+/// Errors: nobody is called so, or several are; nobody answers.
+fn by_name(
+    verb: &Pr,
+    mut mask: PathCompMask,
+    mut record: PathRecord,
+) -> Outcome<(PathCompMask, PathRecord)> {
+    let ends = Ends {
+        way: &verb.way,
+        sa_key: verb.components.sa_key.unwrap_or(0),
+    };
+    if let Some(from) = &verb.from {
+        record.slid = ends.port("--from", from)?.lid.into();
+        mask = mask | PathCompMask::SLID;
+    }
+    if let Some(to) = &verb.to {
+        let port = ends.port("--to", to)?;
+        record.dgid = ends.gid(&port)?.0;
+        mask = mask | PathCompMask::DGID;
+    }
+    Ok((mask, record))
 }
 
 /// True when both halves are asked for.

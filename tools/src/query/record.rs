@@ -295,7 +295,7 @@ impl Record {
 /// Cut off at the end of the component.
 ///
 /// Text and bytes are shorter than their field, as a rule; what is behind them stays zero.
-fn put(field: &Field, data: &mut [u8], bytes: &[u8]) {
+pub(super) fn put(field: &Field, data: &mut [u8], bytes: &[u8]) {
     let start = usize::from(field.start / 8);
     let end = start + usize::from(field.width / 8);
     let place = data.get_mut(start..end).into_iter().flatten();

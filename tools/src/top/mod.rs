@@ -44,6 +44,7 @@ use clap::Args;
 use crate::control;
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use crate::time;
 use crate::wrong::Wrong;
 
 /// `sapphire top`
@@ -55,9 +56,9 @@ pub(crate) struct Top {
     /// Read the figures so often, such as 500ms, 2s or 1m; rates are over that time
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every)]
     every: Duration,
-    /// Wait so long for an answer before the daemon counts as lost. Units: seconds
-    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    timeout: u64,
+    /// Wait so long for an answer before the daemon counts as lost; a number alone counts seconds
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time::seconds)]
+    timeout: Duration,
     /// Print one frame as text, of two readings, and end: needs no terminal. Programs read
     /// `sapphire status` with --json
     #[arg(long)]
@@ -70,7 +71,7 @@ pub(crate) struct Top {
 /// Errors: standard output is no terminal (exit 2); with `--once` nobody answers (exit 4); the terminal is gone (exit 1).
 /// A daemon that is not there is no error on a terminal: it is waited for.
 pub(crate) fn run(verb: &Top) -> Outcome {
-    let asker = asker::Asker::new(&verb.control, Duration::from_secs(verb.timeout));
+    let asker = asker::Asker::new(&verb.control, verb.timeout);
     if verb.once {
         return once::run(asker, verb.every, verb.svg.as_deref());
     }
@@ -83,24 +84,10 @@ pub(crate) fn run(verb: &Top) -> Outcome {
     live::run(asker, verb.every)
 }
 
-/// A number and ms, s, m or h; 100 ms to an hour.
+/// 100 ms to an hour.
 fn every(text: &str) -> Result<Duration, Wrong> {
-    let expected =
-        || Wrong::from("expected a number and ms, s, m or h from 100ms to 1h, such as 2s");
-    let digits = text.trim_end_matches(|it: char| it.is_ascii_alphabetic());
-    let factor: u64 = match text.strip_prefix(digits) {
-        Some("ms") => 1,
-        Some("s") => 1000,
-        Some("m") => 60_000,
-        Some("h") => 3_600_000,
-        _ => return Err(expected()),
-    };
-    let number: u64 = digits.parse().map_err(|_| expected())?;
-    let ms = number.checked_mul(factor).ok_or_else(expected)?;
-    match (100..=3_600_000).contains(&ms) {
-        true => Ok(Duration::from_millis(ms)),
-        false => Err(expected()),
-    }
+    let bounds = Duration::from_millis(100)..=Duration::from_secs(3600);
+    time::within(text, None, bounds)
 }
 
 #[cfg(test)]

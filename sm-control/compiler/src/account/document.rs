@@ -1,6 +1,7 @@
 //! What an account says: what `sapphire explain --json` prints, and what its text and the page of the daemon are made from.
 //!
-//! All are made from one value, so that people and programs are told the same.
+//! All are made from one value, so that people and programs are told the same. A daemon sends it over its control socket, and
+//! `sapphire explain --live` prints it as if it were its own.
 //!
 //! Names of fields are an interface (`docs/schemas`); their order here is that of the document.
 //! What a fabric or a policy does not have is null and not left out, but for [`Chosen`], whose
@@ -14,13 +15,15 @@
 //!  "record":{..},"policy":{..},"no_record":null,"engine":{"name":"torus-2qos",..},"hops":[..],"job":null}
 //! ```
 
+use std::borrow::Cow;
+
 use policy::UlpNames;
 use sa_wire::{Guid, ServiceId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Why a pair gets the answer it gets, in the order in which the answer comes about.
 /// Made by `account`, printed and dropped.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Account {
     /// Who asks, and whose path it is.
     pub source: End,
@@ -47,7 +50,7 @@ pub struct Account {
 /// The service id of a request, and what it stands for.
 ///
 /// Told with an answer too: an SA answers with a path whether or not it knows the id.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Asked {
     /// Shape: `0x` and 16 digits.
     pub service_id: String,
@@ -73,7 +76,7 @@ impl Asked {
 
 /// A port.
 /// Source or destination, as found by what the operator wrote.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct End {
     /// NODE:PORT, or what it is called.
     pub name: Option<String>,
@@ -89,7 +92,7 @@ pub struct End {
 
 /// A PathRecord, codes in words.
 /// The fields that applications use; the whole record is what `sapphire query` shows.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Record {
     /// Among the LIDs of the destination.
     pub dlid: u16,
@@ -117,12 +120,12 @@ pub struct Record {
 
 /// The rule that gave the level, why each earlier one did not, and which later ones would have.
 /// With `earlier_rules` and `later_rules` it covers every rule that has to do with this request.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Rules {
     /// None where no file was named.
     pub file: Option<String>,
     /// Of the policy: a word.
-    pub dialect: &'static str,
+    pub dialect: Cow<'static, str>,
     /// Of the policy, that the source is in.
     pub source_groups: Vec<String>,
     /// Likewise of the destination.
@@ -147,7 +150,7 @@ pub struct Rules {
 
 /// A rule that does not hold.
 /// In the order of the file.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Earlier {
     /// Of the policy file.
     pub line: u32,
@@ -159,7 +162,7 @@ pub struct Earlier {
 
 /// A rule that would hold too.
 /// It has no effect, as the first rule that holds is final; often it is what its author expected.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Later {
     /// Of the policy file.
     pub line: u32,
@@ -169,10 +172,10 @@ pub struct Later {
 
 /// The step that fails, where there is no record.
 /// One, the first on the way of the answer; there may be more behind it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Obstacle {
     /// In a few words.
-    pub step: &'static str,
+    pub step: Cow<'static, str>,
     /// In a sentence.
     pub found: String,
     /// What to change.
@@ -180,7 +183,7 @@ pub struct Obstacle {
 }
 
 /// What made the routes, and its part in the SL.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Engine {
     /// NODE:PORT, or what it is called.
     pub name: String,
@@ -191,7 +194,7 @@ pub struct Engine {
 
 /// An SL by coordinates.
 /// `sl` is `kept_bit << 3 | datelines`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Chosen {
     /// Service level.
     pub sl: u8,
@@ -206,7 +209,7 @@ pub struct Chosen {
 }
 
 /// The way packets take.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Hops {
     /// From the source's switch to the destination's.
@@ -220,13 +223,13 @@ pub enum Hops {
 
 /// A switch on the way.
 /// In the order of packets, the destination's switch last.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Hop {
     /// Name, GUID and place.
     pub switch: String,
-    /// Of the node, for who leads to it; the document has it in the name.
+    /// Of the node, for who leads to it; the document has it in the name, so that it is none where another process told it.
     #[serde(skip)]
-    pub guid: Guid,
+    pub guid: Option<Guid>,
     /// Ports; 0 for the switch itself.
     pub r#in: u8,
     /// Likewise, by which packets leave.
@@ -242,7 +245,7 @@ pub struct Hop {
 }
 
 /// For a program that is told its SL instead of asking.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Job {
     /// Its name.
     pub service: String,

@@ -20,6 +20,7 @@
 
 mod document;
 mod job;
+mod question;
 
 use std::path::Path;
 
@@ -42,6 +43,7 @@ use thiserror::Error;
 pub use self::document::{
     Account, Asked, Chosen, Earlier, End, Engine, Hop, Hops, Job, Later, Obstacle, Record, Rules,
 };
+pub use self::question::{Question, QuestionError};
 use crate::state::FabricState;
 use crate::why;
 
@@ -225,7 +227,7 @@ fn rules(parts: &FabricState, policy: &Policy, pair: &Pair, file: Option<&Path>)
     let level = policy.level(why.chosen.level);
     Rules {
         file: file.map(|file| file.display().to_string()),
-        dialect: policy.dialect.word(),
+        dialect: policy.dialect.word().into(),
         source_groups: groups(&why.source_groups),
         destination_groups: groups(&why.destination_groups),
         rule_line: why.line,
@@ -269,7 +271,7 @@ fn obstacle(parts: &FabricState, pair: &Pair) -> Option<Obstacle> {
     let ends = (end_ix(pair.source), end_ix(pair.destination));
     let found = why::obstacle(parts, ends, pair.query().pkey, level);
     found.map(|found| Obstacle {
-        step: found.step.word(),
+        step: found.step.word().into(),
         found: found.found,
         remedy: found.remedy,
     })
@@ -347,7 +349,7 @@ fn hops(parts: &FabricState, pair: &Pair, dlid: Lid, record: Option<&PathRecord>
         let port = switch.ports.get(usize::from(hop.output));
         Hop {
             switch: name.to_string(),
-            guid: switch.guid,
+            guid: Some(switch.guid),
             r#in: hop.input,
             out: hop.output,
             sl,

@@ -25,9 +25,10 @@ use tokio::sync::oneshot;
 use tracing::info;
 
 use super::AdminError;
-use super::control::{self, Command, Context};
+use super::control::{self, Command, Context, Explainer};
 use super::counts::{Counts, Event};
 use super::http;
+use super::in_force::{self, InForce};
 use super::page::{self, Page};
 use super::status::Status;
 use crate::config::Config;
@@ -61,6 +62,7 @@ pub(in crate::server) fn start(
     config: &Config,
     status: &Arc<Status>,
     page: Option<Arc<Page>>,
+    in_force: Option<Arc<InForce>>,
 ) -> Result<(Admin, Receiver<Command>), ServerError> {
     let (commands, orders) = crossbeam_channel::bounded(WAITING);
     // Without the thread a channel that is never ready stands in, so that the loader need not know.
@@ -80,7 +82,7 @@ pub(in crate::server) fn start(
         source,
     };
     // One thread: answers are built from memory, and nobody here may take a core from a worker.
-    // Pages that take longer are made on a thread or two beside it, which are there only while one is asked for.
+    // Pages and explanations take longer; they are made on a thread or two beside it, which are there only while one is asked for.
     let runtime = Builder::new_current_thread()
         .enable_io()
         .enable_time()
@@ -91,7 +93,8 @@ pub(in crate::server) fn start(
     let context = {
         // The credentials of this process are asked through a socket of tokio's.
         let _inside = runtime.enter();
-        Context::new(Arc::clone(status), commands.clone()).map_err(os)?
+        let explainer = in_force.clone().map(|it| Explainer::new(it, config));
+        Context::new(Arc::clone(status), commands.clone(), explainer).map_err(os)?
     };
     if let Some(page) = &page {
         page.orders_go_to(commands.clone());
@@ -106,7 +109,7 @@ pub(in crate::server) fn start(
             &runtime,
             listener.map(|it| (it, context)),
             http.map(|it| (it, page)),
-            status,
+            (status, in_force),
             stopped,
         )
     };
@@ -127,10 +130,11 @@ fn run(
     runtime: &Runtime,
     control: Option<(UnixListener, Context)>,
     http: Option<(TcpListener, Option<Arc<Page>>)>,
-    status: Arc<Status>,
+    (status, in_force): (Arc<Status>, Option<Arc<InForce>>),
     stopped: oneshot::Receiver<()>,
 ) {
     runtime.block_on(async move {
+        drop(in_force.map(in_force::follow).map(tokio::spawn));
         if let Some((listener, context)) = control {
             drop(control::serve(listener, context).map(tokio::spawn));
         }

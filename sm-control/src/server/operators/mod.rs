@@ -4,7 +4,7 @@
 //! [`control`] (answers and orders over a socket), [`http`] with [`metrics`], and [`counters`] (SIGUSR1)
 //! read it; none of them asks a thread. [`counts`] is the table of what the daemon itself counts,
 //! [`sweeps`] is what the Subnet Manager is at, [`port_history`] keeps what each port counted over its lives,
-//! [`happening`] what happened lately. [`page`] shows all of it to people, with the fabric and its paths.
+//! [`happening`] what happened lately; [`in_force`] is the snapshot and what it was compiled from. [`page`] shows all of it to people, with the fabric and its paths.
 //! [`admin`] is the thread that both servers run on.
 //!
 //! Orders (reload, rollback) are only passed on: the thread that loads carries them out.
@@ -23,6 +23,7 @@ pub(in crate::server) mod counters;
 pub(in crate::server) mod counts;
 pub(in crate::server) mod happening;
 pub(in crate::server) mod http;
+pub(in crate::server) mod in_force;
 pub(in crate::server) mod metrics;
 pub(in crate::server) mod page;
 pub(in crate::server) mod port_history;

@@ -3,8 +3,10 @@
 
 mod control;
 mod errors;
+mod hosts;
 mod lists;
 mod mistakes;
+mod options;
 mod room;
 pub(crate) mod run;
 mod streams;

@@ -149,7 +149,8 @@ fn as_nobody(bed: &Bed, verb: &str) -> Result<Output> {
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
     command
         .arg(tool)
-        .args([verb, "--control"])
+        .args(verb.split(' '))
+        .arg("--control")
         .arg(bed.socket());
     Ok(command.output()?)
 }
@@ -172,6 +173,8 @@ fn other_users_may_ask_at_most() -> Result<()> {
     }
     let bed = Bed::serving(&format!("{CONTROL}mode = \"0666\"\n"))?;
     let asked = as_nobody(&bed, "status")?;
+    ensure!(asked.status.success(), "{asked:?}");
+    let asked = as_nobody(&bed, "explain H0_0_0_0 H1_2_0_1 --live")?;
     ensure!(asked.status.success(), "{asked:?}");
     for verb in ["reload", "rollback"] {
         let refused = as_nobody(&bed, verb)?;

@@ -4,6 +4,7 @@ mod bed;
 mod compare;
 mod control;
 mod doctor;
+mod explain;
 mod hostile;
 mod http;
 mod metrics;

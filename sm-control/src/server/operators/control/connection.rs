@@ -6,6 +6,7 @@
 //!
 //! ```text
 //!  read a line: 4,096 bytes, 5 s ──> parse ──> status: at once
+//!                                         ├──> explain: a place? ──> thread sa-page
 //!                                         └──> all others: may this user? ──> queue ──> wait
 //!  write the reply, 5 s ──> the next line; after a line that was none: the end
 //! ```
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::TrySendError;
+use sa_compiler::account::Question;
 use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
@@ -51,6 +53,8 @@ enum Request {
     },
     /// What is drained.
     Drained {},
+    /// Why a pair gets its answer.
+    Explain(Question),
     /// Routes leave a part.
     Drain {
         /// SWITCH or SWITCH:PORT.
@@ -85,6 +89,8 @@ enum Asked {
     Health(Option<String>),
     /// As of the last sweep.
     Drained,
+    /// From what is in force.
+    Explain(Question),
     /// The thread that loads does it.
     Work(Work),
 }
@@ -96,6 +102,7 @@ impl Request {
             Self::Status {} => return Asked::Status,
             Self::Health { node } => return Asked::Health(node),
             Self::Drained {} => return Asked::Drained,
+            Self::Explain(question) => return Asked::Explain(question),
             Self::Reload {} => Work::Order(Order::Reload),
             Self::Rollback {} => Work::Order(Order::Rollback { to: None }),
             Self::Drain { part, force } => Work::Maintenance(Task::Drain { part, force }),
@@ -164,6 +171,9 @@ async fn answer(request: Request, peer: Peer, context: &Context) -> Result<Answe
         }
         Asked::Health(node) => return health(node.as_deref(), context),
         Asked::Drained => return drained(context),
+        Asked::Explain(question) => {
+            return super::explain::answer(question, peer, context).await;
+        }
         Asked::Work(work) => work,
     };
     // By the user that the kernel told at the beginning: a request cannot say who it is from.
@@ -244,6 +254,18 @@ mod tests {
             ),
             ("{\"verb\":\"plan\",\"x\":1}\n", "unknown field `x`"),
             ("{\"verb\":\"drain\"}\n", "missing field `part`"),
+            (
+                "{\"verb\":\"explain\",\"source\":\"a\"}\n",
+                "missing field `destination`",
+            ),
+            (
+                "{\"verb\":\"explain\",\"source\":\"a\",\"destination\":\"b\",\"sl\":1}\n",
+                "unknown field `sl`",
+            ),
+            (
+                "{\"verb\":\"explain\",\"source\":\"a\",\"destination\":\"b\",\"pkey\":65536}\n",
+                "expected u16",
+            ),
             ("[]\n", "missing field `verb`"),
             ("{\"verb\":\"status\"}", "no end of line"),
             (&"x".repeat(LONGEST + 1), "more than 4096 bytes"),

@@ -1,6 +1,6 @@
 //! The control socket: one JSON object per line in, one per line out.
 //!
-//! Whoever may connect may ask for the status. What changes something is for root and the daemon's
+//! Whoever may connect may ask for the status, and why a pair gets its answer. What changes something is for root and the daemon's
 //! user, as the kernel says who it is that asks.
 //!
 //! ```text
@@ -17,6 +17,7 @@
 //! A line is bounded, and so is the number of connections: whoever may connect may be anybody on this machine.
 
 mod connection;
+mod explain;
 mod health_report;
 pub(in crate::server) mod maintenance;
 mod socket;
@@ -37,6 +38,8 @@ use tracing::warn;
 
 use super::admin::{Connections, rest};
 use super::status::Status;
+use explain::Explained;
+pub(in crate::server) use explain::Explainer;
 use health_report::HealthReport;
 use maintenance::{Report, Task};
 pub(in crate::server) use socket::Socket;
@@ -126,6 +129,8 @@ pub(in crate::server) enum Answer {
     Status(Box<StatusReport>),
     /// To `health`.
     Health(Box<HealthReport>),
+    /// To `explain`.
+    Explained(Box<Explained>),
     /// To `rollback`.
     RolledBack {
         /// In service now.
@@ -152,6 +157,7 @@ impl Answer {
         match self {
             Self::Status(_) => None,
             Self::Health(_) => Some(health_report::SCHEMA),
+            Self::Explained(_) => Some("sapphired.explain/1"),
             Self::RolledBack { .. } => Some("sapphired.rollback/1"),
             Self::Reloaded { .. } => Some("sapphired.reload/1"),
             Self::Maintained(report) => Some(report.schema()),
@@ -246,6 +252,8 @@ pub(in crate::server) struct Context {
     status: Arc<Status>,
     /// To the thread that loads; bounded, so an asker may be told that it is busy.
     commands: Sender<Command>,
+    /// Of what is in force.
+    explainer: Option<Explainer>,
     /// The daemon's user, whose orders are taken besides root's.
     own_uid: u32,
 }
@@ -256,12 +264,14 @@ impl Context {
     pub(in crate::server) fn new(
         status: Arc<Status>,
         commands: Sender<Command>,
+        explainer: Option<Explainer>,
     ) -> std::io::Result<Self> {
         let (ours, _other) = UnixStream::pair()?;
         let own_uid = ours.peer_cred()?.uid();
         Ok(Self {
             status,
             commands,
+            explainer,
             own_uid,
         })
     }

@@ -31,7 +31,7 @@ mod readings;
 mod stream;
 mod values;
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use axum::Router;
@@ -42,7 +42,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use crossbeam_channel::Sender;
 use sa_compiler::pipeline::Inputs;
-use sa_fastpath::publish::{Published, Reader};
 use sa_page::{Here, Shell};
 use tokio::sync::Semaphore;
 
@@ -50,10 +49,11 @@ use self::guard::Hosts;
 use self::readings::Readings;
 use super::AdminError;
 use super::control::Command;
+use super::in_force::{Force, InForce, Unknown};
 use super::status::Status;
 use crate::checks::{self, HttpToken};
 use crate::config::{Config, HttpSection};
-use crate::server::state::{BeforeInService, State as Compiled, StateInService, state_of};
+use crate::server::state::BeforeInService;
 
 pub(in crate::server) use self::readings::readings;
 
@@ -66,15 +66,13 @@ const PLACES: usize = 16;
 /// What pages are made from.
 pub(in crate::server) struct Page {
     status: Arc<Status>,
-    state: Arc<StateInService>,
+    in_force: Arc<InForce>,
     before: Arc<BeforeInService>,
     /// What an order has to bring; none: none is taken.
     token: Option<HttpToken>,
     /// Until when none is taken, after one with a wrong token.
     paused: Mutex<Option<Instant>>,
     orders: OnceLock<Sender<Command>>,
-    /// Looked at in each second, so that it keeps no old snapshot alive.
-    reader: Mutex<Reader>,
     /// Where the policy is, for places in it, and names of services.
     inputs: Inputs,
     readings: Mutex<Readings>,
@@ -87,16 +85,9 @@ pub(in crate::server) struct Page {
 
 /// What the page sees of the daemon.
 pub(in crate::server) struct Sight {
-    pub(in crate::server) reader: Reader,
+    pub(in crate::server) in_force: Arc<InForce>,
     pub(in crate::server) status: Arc<Status>,
-    pub(in crate::server) state: Arc<StateInService>,
     pub(in crate::server) before: Arc<BeforeInService>,
-}
-
-/// A snapshot in force, and what it was compiled from; they are of one epoch.
-struct Force {
-    published: Arc<Published>,
-    state: Arc<Compiled>,
 }
 
 impl Page {
@@ -109,19 +100,17 @@ impl Page {
         sight: Sight,
     ) -> Result<Self, AdminError> {
         let Sight {
-            reader,
+            in_force,
             status,
-            state,
             before,
         } = sight;
         Ok(Self {
             status,
-            state,
+            in_force,
             before,
             token: checks::token(config)?,
             paused: Mutex::default(),
             orders: OnceLock::new(),
-            reader: Mutex::new(reader),
             inputs: config.inputs(),
             readings: Mutex::default(),
             hosts: Hosts::of(section.listen),
@@ -136,20 +125,9 @@ impl Page {
         let _ = self.orders.set(commands);
     }
 
-    /// The snapshot in force; none before the first.
-    fn published(&self) -> Option<Arc<Published>> {
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        reader.refresh_shared().cloned()
-    }
-
-    /// The same with its state. Errors: why there is none.
+    /// The snapshot in force with its state. Errors: why there is none.
     fn force(&self) -> Result<Force, &'static str> {
-        let published = self.published().ok_or("There is no snapshot yet.")?;
-        let state = state_of(&self.state, published.epoch).ok_or(
-            "What the snapshot in force was compiled from is not here: it was compiled elsewhere or by an earlier run, or \
-             the next one is about to come.",
-        )?;
-        Ok(Force { published, state })
+        self.in_force.force().map_err(Unknown::words)
     }
 
     /// Makes a document of what the head of all of them has.

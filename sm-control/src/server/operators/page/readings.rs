@@ -59,12 +59,11 @@ fn take(page: &Page, now: Instant) {
     readings.asked.read(now, &page.status);
 }
 
-/// Takes readings for ever, lets the reader of snapshots look, and tells when the daemon gets ready or stops being it.
+/// Takes readings for ever, and tells when the daemon gets ready or stops being it.
 pub(in crate::server) async fn readings(page: Arc<Page>) {
     let mut was_ready = None;
     loop {
         take(&page, Instant::now());
-        drop(page.published());
         let why = page.status.readiness().err();
         if was_ready != Some(why.is_none()) {
             was_ready = Some(why.is_none());
