@@ -1,6 +1,7 @@
 //! The configurations in `docs/examples` are complete, current, and work.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use anyhow::{Context, Result, ensure};
 use sa_tests::cli::check;
@@ -182,12 +183,17 @@ fn an_example_passes_its_check_on_real_files() -> Result<()> {
         directory.path().join("opensm.conf"),
         "subnet_timeout 18\nqos TRUE\n",
     )?;
+    let token = directory.path().join("token");
+    fs::write(&token, "a-token-of-this-test\n")?;
+    // Others must not read it.
+    fs::set_permissions(&token, PermissionsExt::from_mode(0o600))?;
     for name in EXAMPLES {
         let config = directory.path().join(name);
         // The files know the SM's node; the example's is not of this fabric.
         let text = with_optional_keys(&example(name)?);
         let text = text.replace("/run/sapphire/control.sock", "control");
-        let elsewhere = ["sm_node = ", "group = ", "token_file = "];
+        let text = text.replace("/etc/sapphire/http-token", "token");
+        let elsewhere = ["sm_node = ", "group = "];
         let lines = text
             .lines()
             .filter(|line| !elsewhere.iter().any(|key| line.starts_with(key)));
