@@ -258,7 +258,7 @@ fn no_arguments_show_the_help() {
     let said = run(&[], "");
     assert_eq!((said.code, said.stdout.as_str()), (2, ""));
     assert!(
-        said.stderr.contains("Usage: sapphire <COMMAND>"),
+        said.stderr.contains("Usage: sapphire [OPTIONS] <COMMAND>"),
         "{}",
         said.stderr
     );
