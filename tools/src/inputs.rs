@@ -1,6 +1,6 @@
 //! The options that every verb with a fabric shares.
 //!
-//! Verbs do not read these options one by one: [`FabricArgs::inputs`] makes the pipeline's `Inputs`
+//! Verbs do not read these options one by one: [`FabricArgs`] makes the pipeline's `Inputs`
 //! of them, which the daemon's configuration makes as well. So the tool and the daemon that are
 //! given the same files compute the same snapshot.
 //!

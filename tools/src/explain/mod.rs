@@ -15,7 +15,7 @@
 //! answer      LID 9, SL 8, P_Key 0xffff, MTU 2048, ..
 //! ```
 //!
-//! The compiler's [`account`](sa_compiler::account) finds out, `text` says it to people. The demo and
+//! The compiler's [`mod@account`] finds out, `text` says it to people. The demo and
 //! `sapphire policy explain` use the same rooms. From a snapshot beside which the tables were kept ([`crate::kept`]) the account
 //! is the same, and comes at once. With `--live` a running daemon gives it, of what it serves ([`live`]). No SA is asked:
 //! `sapphire query pr` does that.
