@@ -9,7 +9,7 @@ use super::examples;
 
 /// An option or argument, the files behind it, and what they are.
 #[rustfmt::skip]
-const FILES: [(&str, &str, &str); 13] = [
+const FILES: [(&str, &str, &str); 12] = [
     ("control", "/run/sapphire/control.sock", "where a sapphired listens for orders, as [control] of its configuration says"),
     ("config", "/etc/sapphire/sapphired.toml", "configuration of sapphired; see sapphired.toml(5)"),
     ("fabric", "net, opensm-subnet.lst", "nodes and links, or a folder with dumps of OpenSM; see sapphire-fabric(5). Any input may be compressed as FILE.xz"),
@@ -22,7 +22,6 @@ const FILES: [(&str, &str, &str); 13] = [
     ("ulp_names", "ulp-names", "more names for services; see sapphire-ulp-names(5)"),
     ("snapshot", "/var/lib/sapphire/current.snap", "the last good snapshot of a sapphired; see sapphire-snapshot(5)"),
     ("via", "/dev/infiniband/umadN", "the port that asks the SA; with ring:PATH the socket of a ring, such as /run/sapphire/ring"),
-    ("sa", "/dev/infiniband/umadN", "the port that asks the SA; with ring:PATH the socket of a ring, such as /run/sapphire/ring"),
 ];
 
 /// As `failure` says them, for verbs.
