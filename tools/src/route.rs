@@ -1,12 +1,12 @@
 //! `sapphire route`: tables in OpenSM's formats.
 //!
-//! Routes as the daemon would, proves the tables, and writes them where `--out` says. The dumps
+//! Routes as the daemon would, proves the tables, and writes them where `--output` says. The dumps
 //! have OpenSM's formats so that they can be compared with those of a running OpenSM, file by file;
 //! `sapphire check` reads either.
 //!
 //! ```text
 //! compile -> multicast -> warnings -> write -> report -> judge
-//!            (--groups)               (--out)            exit status
+//!            (--groups)               (--output)         exit status
 //! ```
 //!
 //! What the tables cost is shown with them: times of routing, of SL2VL tables and of the proof, and
@@ -258,7 +258,7 @@ struct Report {
     multicast_cycle: bool,
     /// None without `--quality`.
     quality: Option<Quality>,
-    /// Bytes by file as they were thought to be before; none without `--out`.
+    /// Bytes by file as they were thought to be before; none without `--output`.
     estimate: Option<Pairs<&'static str, u64>>,
     out: Option<String>,
 }
