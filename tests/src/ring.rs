@@ -29,6 +29,37 @@ transport = \"ring\"
 path = \"ring\"
 ";
 
+/// Levels that are told apart by their packet life time: of a service, of a QoS class, and of all else.
+pub const POLICY: &str = "\
+qos-levels
+    qos-level
+        name: DEFAULT
+        sl: 0
+        packet-life: 15
+    end-qos-level
+    qos-level
+        name: nvme
+        sl: 0
+        packet-life: 10
+    end-qos-level
+    qos-level
+        name: class
+        sl: 0
+        packet-life: 11
+    end-qos-level
+end-qos-levels
+qos-match-rules
+    qos-match-rule
+        service-id: 0x1061144
+        qos-level-name: nvme
+    end-qos-match-rule
+    qos-match-rule
+        qos-class: 32
+        qos-level-name: class
+    end-qos-match-rule
+end-qos-match-rules
+";
+
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A fabric, a configuration, and maybe a daemon.
@@ -126,6 +157,14 @@ impl Bed {
         let made = compiler.arg(&library).arg(&source).status()?;
         ensure!(made.success(), "cc: {made}");
         Ok(library)
+    }
+
+    /// A daemon whose policy is [`POLICY`], in `policy.conf`; it answers.
+    pub fn with_policy() -> Result<Self> {
+        let mut bed = Self::new(&format!("{CONFIG}[policy]\nfile = \"policy.conf\"\n"))?;
+        fs::write(bed.dir().join("policy.conf"), POLICY)?;
+        bed.serve()?;
+        Ok(bed)
     }
 
     /// Starts it and waits until it answers.

@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 static ALL: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A directory of its own, removed when dropped.
+#[derive(Debug)]
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {

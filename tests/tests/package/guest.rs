@@ -61,6 +61,7 @@ pub(crate) fn furnish(root: &Path, packages: &[&Path], script: &str) -> Result<(
     for package in packages {
         fs::copy(package, check.join(package.file_name().context("a name")?))?;
     }
+    fs::write(check.join("lib.sh"), include_str!("guest-lib.sh"))?;
     fs::write(check.join("run"), script)?;
     fs::set_permissions(check.join("run"), fs::Permissions::from_mode(0o755))?;
     let units = root.join("etc/systemd/system");

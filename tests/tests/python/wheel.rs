@@ -9,38 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, ensure};
-use sa_tests::ring::{Bed, CONFIG};
-
-/// Levels that are told apart by their packet life time.
-const POLICY: &str = "\
-qos-levels
-    qos-level
-        name: DEFAULT
-        sl: 0
-        packet-life: 15
-    end-qos-level
-    qos-level
-        name: nvme
-        sl: 0
-        packet-life: 10
-    end-qos-level
-    qos-level
-        name: class
-        sl: 0
-        packet-life: 11
-    end-qos-level
-end-qos-levels
-qos-match-rules
-    qos-match-rule
-        service-id: 0x1061144
-        qos-level-name: nvme
-    end-qos-match-rule
-    qos-match-rule
-        qos-class: 32
-        qos-level-name: class
-    end-qos-match-rule
-end-qos-match-rules
-";
+use sa_tests::ring::{Bed, POLICY};
 
 #[test]
 fn the_wheel_does_in_a_fresh_environment_what_its_page_says() -> Result<()> {
@@ -48,11 +17,9 @@ fn the_wheel_does_in_a_fresh_environment_what_its_page_says() -> Result<()> {
         eprintln!("skipped: .ci/run python builds the wheel and runs this");
         return Ok(());
     };
-    let mut bed = Bed::new(&format!("{CONFIG}[policy]\nfile = \"policy.conf\"\n"))?;
-    fs::write(bed.dir().join("policy.conf"), POLICY)?;
+    let bed = Bed::with_policy()?;
     let broken = POLICY.replacen("sl: 0", "sl: many", 1);
     fs::write(bed.dir().join("broken.conf"), broken)?;
-    bed.serve()?;
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tools/python");
     let package = package.canonicalize()?;
     // Isolated: nothing but the environment's own packages is found.

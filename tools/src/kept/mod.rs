@@ -27,12 +27,12 @@ use std::path::{Path, PathBuf};
 use sa_compiler::pipeline::Inputs;
 use sa_fabric::intake::{self, ReadError};
 use sa_snapshot::Snapshot;
-use tempfile::TempDir;
 use thiserror::Error;
 
 use self::head::Head;
 pub(crate) use self::keep::keep;
 use crate::failure::{Failure, Outcome};
+use crate::scratch::Scratch;
 
 /// A snapshot with what was kept beside it.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(crate) struct Kept {
     file: File,
     head: Head,
     /// The files lie here, for as long as the value lives.
-    _unpacked: TempDir,
+    _unpacked: Scratch,
 }
 
 /// Why a sidecar is not taken.
@@ -94,7 +94,7 @@ impl Kept {
         if head.snapshot != snapshot.digest() {
             return Err(Problem::Stranger(head.snapshot));
         }
-        let unpacked = tempfile::tempdir()?;
+        let unpacked = Scratch::new()?;
         let mut inputs = options(&head.text.options).ok_or(Problem::Damaged("its options"))?;
         let policy = inputs.policy.clone();
         files::unpack(&file, &head, unpacked.path(), &mut inputs)?;

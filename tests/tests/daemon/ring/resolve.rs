@@ -17,45 +17,6 @@ use sa_wire::{Gid, Guid, Lid, Mtu, Pkey, Selector, ServiceId};
 
 use super::{PATIENCE, connect};
 
-/// Levels that are told apart by their packet life time.
-const POLICY: &str = "\
-qos-levels
-    qos-level
-        name: DEFAULT
-        sl: 0
-        packet-life: 15
-    end-qos-level
-    qos-level
-        name: nvme
-        sl: 0
-        packet-life: 10
-    end-qos-level
-    qos-level
-        name: class
-        sl: 0
-        packet-life: 11
-    end-qos-level
-end-qos-levels
-qos-match-rules
-    qos-match-rule
-        service-id: 0x1061144
-        qos-level-name: nvme
-    end-qos-match-rule
-    qos-match-rule
-        qos-class: 32
-        qos-level-name: class
-    end-qos-match-rule
-end-qos-match-rules
-";
-
-/// A daemon with that policy.
-fn with_policy() -> Result<Bed> {
-    let mut bed = Bed::new(&format!("{CONFIG}[policy]\nfile = \"policy.conf\"\n"))?;
-    fs::write(bed.dir().join("policy.conf"), POLICY)?;
-    bed.serve()?;
-    Ok(bed)
-}
-
 fn bulk() -> Bulk {
     Bulk {
         deadline: PATIENCE,
@@ -76,7 +37,7 @@ fn ends((lid, gid): (u16, [u8; 16])) -> Result<[End; 3]> {
 
 #[test]
 fn all_pairs_are_answered_as_one_by_one_whatever_names_the_ends() -> Result<()> {
-    let bed = with_policy()?;
+    let bed = Bed::with_policy()?;
     let mut client = connect(&bed.ring())?;
     let hosts = bed.hosts()?;
     let mut queries = Vec::new();
@@ -127,7 +88,7 @@ fn all_pairs_are_answered_as_one_by_one_whatever_names_the_ends() -> Result<()> 
 
 #[test]
 fn what_is_not_there_has_a_status_and_the_rest_its_path() -> Result<()> {
-    let bed = with_policy()?;
+    let bed = Bed::with_policy()?;
     let lid = |lid| Ok::<_, anyhow::Error>(End::Lid(Lid::new(lid)?));
     let queries = [
         PathQuery::between(lid(1)?, lid(2)?),
@@ -235,7 +196,7 @@ fn a_bulk_waits_for_the_first_snapshot_and_not_longer_than_its_deadline() -> Res
 
 #[test]
 fn c_resolves_many_and_every_mistake_has_its_words() -> Result<()> {
-    let bed = with_policy()?;
+    let bed = Bed::with_policy()?;
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/daemon/ring/resolve.c");
     let program = bed.compile(&source)?;
     let (_, gid) = bed.hosts()?[8];

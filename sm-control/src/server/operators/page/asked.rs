@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use sa_fastpath::sampling::{self, Sampling};
+use sa_fastpath::stats::StatsSnapshot;
 use sa_page::asked::{Asked, Kind};
 
 use super::super::status::Status;
@@ -44,14 +45,12 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// One more; the oldest goes.
-    pub(super) fn read(&mut self, at: Instant, status: &Status) {
+    /// One more; the oldest goes. `counters`: of the workers, at that moment.
+    pub(super) fn read(&mut self, at: Instant, counters: &[StatsSnapshot], status: &Status) {
         let samplings = || status.ports.iter().filter_map(|port| port.stats.sampling());
         self.every = samplings().next().map(Sampling::every);
-        let replies = status.ports.iter().map(|port| {
-            let now = port.stats.snapshot();
-            now.answered + now.refused.iter().sum::<u64>()
-        });
+        let replies = counters.iter();
+        let replies = replies.map(|now| now.answered + now.refused.iter().sum::<u64>());
         self.take(Reading {
             at,
             replies: replies.sum(),

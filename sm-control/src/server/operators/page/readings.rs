@@ -53,10 +53,10 @@ impl Readings {
 /// One reading, under one lock, so that a page sees all of it or nothing.
 fn take(page: &Page, now: Instant) {
     let counters = page.status.ports.iter().map(|port| port.stats.snapshot());
-    let counters = counters.collect();
+    let counters: Vec<StatsSnapshot> = counters.collect();
     let mut readings = page.readings.lock().unwrap_or_else(PoisonError::into_inner);
+    readings.asked.read(now, &counters, &page.status);
     readings.take(now, counters);
-    readings.asked.read(now, &page.status);
 }
 
 /// Takes readings for ever, and tells when the daemon gets ready or stops being it.
