@@ -10,7 +10,8 @@
 //!
 //! Threads are scoped and end with the call: a pure crate leaves no pool behind, which is why this
 //! is not rayon (ADR 20). The price is that threads start anew for each call, so small work gets
-//! one thread only.
+//! none: who calls does it. A plan for a small fabric is dozens of such calls, and on a busy host each thread would
+//! wait for its turn before it began. Of larger work who calls does the last piece, rather than wait for all.
 //!
 //! A panic of a worker goes on in the caller, with its own message, and not as a failed join.
 
@@ -33,19 +34,8 @@ where
     let rows_each = rows.div_ceil(workers(table.len())).max(1);
     // Whole rows only: a run that ended within one would give two threads the same switch.
     let runs = table.chunks_mut((rows_each * row_len).max(1));
-    thread::scope(|scope| {
-        let work = &work;
-        let handles: Vec<_> = (0..)
-            .step_by(rows_each)
-            .zip(runs)
-            .map(|(first, run)| scope.spawn(move || work(first, run)))
-            .collect();
-        handles
-            .into_iter()
-            // Joined in the order in which they were started, which is that of the rows.
-            .map(|handle| handle.join().unwrap_or_else(|e| resume_unwind(e)))
-            .collect()
-    })
+    let firsts = (0..).step_by(rows_each);
+    at_once(firsts.zip(runs), |(first, run)| work(first, run))
 }
 
 /// Splits `0..count` into ranges, works on them at the same time, and gives the results in order.
@@ -58,17 +48,8 @@ where
     F: Fn(std::ops::Range<usize>) -> R + Sync,
 {
     let each = count.div_ceil(workers(effort)).max(1);
-    thread::scope(|scope| {
-        let work = &work;
-        let starts = (0..count).step_by(each);
-        let handles: Vec<_> = starts
-            .map(|start| scope.spawn(move || work(start..count.min(start + each))))
-            .collect();
-        handles
-            .into_iter()
-            .map(|handle| handle.join().unwrap_or_else(|e| resume_unwind(e)))
-            .collect()
-    })
+    let starts = (0..count).step_by(each);
+    at_once(starts, |start| work(start..count.min(start + each)))
 }
 
 /// Lets every worker take pieces of `0..count` from a queue until none is left, and gives what the
@@ -82,14 +63,35 @@ where
     F: Fn(Queue<'_>) -> R + Sync,
 {
     let next = AtomicUsize::new(0);
-    let (work, next) = (&work, &next);
+    let next = &next;
+    at_once(0..workers(effort), |_| work(Queue { next, count }))
+}
+
+/// Works on all pieces at the same time, the last of them on the thread that calls. Results are in the order of the pieces.
+fn at_once<P: Send, R: Send>(
+    pieces: impl Iterator<Item = P>,
+    work: impl Fn(P) -> R + Sync,
+) -> Vec<R> {
+    let mut pieces: Vec<P> = pieces.collect();
+    let Some(last) = pieces.pop() else {
+        return Vec::new();
+    };
+    if pieces.is_empty() {
+        return vec![work(last)];
+    }
     thread::scope(|scope| {
-        let handles: Vec<_> = (0..workers(effort))
-            .map(|_| scope.spawn(move || work(Queue { next, count })))
-            .collect();
+        let work = &work;
+        let spawned = pieces
+            .into_iter()
+            .map(|piece| scope.spawn(move || work(piece)));
+        // All of them run before the last piece is begun here.
+        let handles: Vec<_> = spawned.collect();
+        let last = work(last);
         handles
             .into_iter()
+            // Joined in the order in which they were started, which is that of the pieces.
             .map(|handle| handle.join().unwrap_or_else(|e| resume_unwind(e)))
+            .chain([last])
             .collect()
     })
 }
@@ -118,8 +120,13 @@ impl Iterator for Queue<'_> {
 fn workers(effort: usize) -> usize {
     // A quarter of a million steps for each thread: less is done sooner than threads are started.
     const WORTH_A_THREAD: usize = 1 << 18;
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    cores.min(effort / WORTH_A_THREAD).clamp(1, 64)
+    let most = effort / WORTH_A_THREAD;
+    // Not asked for small work: it reads the files of control groups.
+    let cores = match most {
+        0 | 1 => 1,
+        _ => thread::available_parallelism().map_or(1, usize::from),
+    };
+    cores.min(most).clamp(1, 64)
 }
 
 #[cfg(test)]
@@ -137,5 +144,35 @@ mod tests {
             pieces.sort_unstable();
             assert_eq!(pieces, (0..1000).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn results_are_in_the_order_of_the_pieces() {
+        for effort in [1, 1 << 24] {
+            let ranges = over_range(1000, effort, |range| range);
+            let flat: Vec<usize> = ranges.into_iter().flatten().collect();
+            assert_eq!(flat, (0..1000).collect::<Vec<_>>());
+        }
+        assert!(over_range(0, 1 << 24, |range| range).is_empty());
+        let mut table = vec![0; 1 << 20];
+        let firsts = over_rows(&mut table, 1 << 10, |first, rows| {
+            rows.fill(first);
+            first
+        });
+        assert!(firsts.is_sorted() && firsts.first() == Some(&0));
+        assert!(table.iter().is_sorted());
+    }
+
+    #[test]
+    fn small_work_is_done_by_who_calls() {
+        let caller = thread::current().id();
+        let threads = over_range(10, 10, |_| thread::current().id());
+        assert_eq!(threads, [caller]);
+    }
+
+    #[test]
+    #[should_panic(expected = "of the last piece")]
+    fn a_panic_of_the_last_piece_goes_on_too() {
+        at_once(0..3, |piece| assert_ne!(piece, 2, "of the last piece"));
     }
 }
