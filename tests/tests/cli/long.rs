@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use sa_rig::wait_for;
@@ -152,6 +153,46 @@ fn a_signal_in_the_middle_of_a_dump_leaves_what_was_there_before() -> Result<()>
     running.signal("INT")?;
     ensure!(running.end()?.code == Some(130));
     ensure!(files(&directory.path().join("dumps"))? == before);
+    Ok(())
+}
+
+/// Whether a bar says that some of a step is done.
+fn shows_share(text: &str, step: &str) -> bool {
+    let words = format!(" % {step}, ");
+    let mut parts = text.split(words.as_str());
+    let before = parts.next().filter(|_| parts.next().is_some());
+    let number = before.and_then(|text| text.rsplit(' ').next());
+    number.is_some_and(|number| number.parse::<u32>().is_ok_and(|done| done > 0))
+}
+
+/// Engines and the proof say how far they are, and need not come to an end where nobody waits any more.
+#[test]
+fn a_signal_in_the_middle_of_an_engine_or_a_proof_ends_it_at_once() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    torus(directory.path(), "24 24 24 -o big")?;
+    let before = files(&directory.path().join("big"))?;
+    let compile = "compile --fabric big/net -o big/a.snap";
+    let dumps = "route --fabric big/net --tables subnet -o big/dumps";
+    for (line, step) in [
+        (compile, "proving free of credit loops"),
+        (&format!("{compile} --engine dfsssp-nue"), "routing"),
+        (&format!("{dumps} --engine updn"), "routing"),
+    ] {
+        let mut command = Command::new(program("sapphire")?);
+        command.args(words(line)).current_dir(directory.path());
+        command.env("TERM", "xterm");
+        let mut terminal = Terminal::start(command, (24, 100))?;
+        terminal.wait(step, |text| shows_share(text, step))?;
+        let signalled = Instant::now();
+        terminal.signal("INT")?;
+        let status = terminal.wait_ended()?;
+        // 0.2 s where nothing else runs; the work itself has many seconds left.
+        let took = signalled.elapsed();
+        ensure!(took < Duration::from_secs(3), "{line}: {took:?}");
+        ensure!(status.code() == Some(130), "{line}: {:?}", status.code());
+        eprintln!("{line}: ended {took:?} after the signal");
+        ensure!(files(&directory.path().join("big"))? == before, "{line}");
+    }
     Ok(())
 }
 
