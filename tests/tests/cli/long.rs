@@ -276,6 +276,81 @@ fn a_load_shows_how_far_it_is_and_prints_what_it_saw() -> Result<()> {
     Ok(())
 }
 
+/// What was counted until then, whatever it waits for just now.
+#[test]
+fn a_comparison_that_is_interrupted_tells_its_counts() -> Result<()> {
+    let mut bed = Bed::new(CONFIG)?;
+    bed.serve()?;
+    let compare = "compare --config sapphired.toml --via ring:ring --pairs 10000000";
+    for json in ["", "--json"] {
+        let running = Running::start(bed.dir(), &format!("{compare} {json}"))?;
+        running.says("sapphire: comparing, ")?;
+        running.signal("INT")?;
+        let ended = running.end()?;
+        ensure!(ended.code == Some(130), "{:?}: {}", ended.code, ended.err);
+        ensure!(
+            ended.err.ends_with("sapphire: interrupted\n"),
+            "{}",
+            ended.err
+        );
+        ensure!(ended.out.lines().count() == 1, "{}", ended.out);
+        if json.is_empty() {
+            let words = " answered, 0 different; interrupted\n";
+            ensure!(ended.out.ends_with(words), "{}", ended.out);
+            continue;
+        }
+        let whole: Value = serde_json::from_str(&ended.out)?;
+        let count = |name: &str| whole[name].as_u64().context("a count");
+        ensure!(
+            whole["interrupted"] == true && count("different")? == 0,
+            "{whole}"
+        );
+        ensure!((1..10_000_000).contains(&count("asked")?), "{whole}");
+        ensure!(count("asked")? == count("answered")?, "{whole}");
+    }
+    Ok(())
+}
+
+/// What was shown until then is summed up.
+#[test]
+fn a_demo_that_is_interrupted_sums_up_what_it_has_shown() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let shows = |running: &Running, line: &'static str| {
+        let shown = || Ok(fs::read_to_string(&running.out)?.contains(line));
+        wait_for(line, PATIENCE, shown)
+    };
+    let last = |ended: &Ended| -> Result<Value> {
+        ensure!(ended.code == Some(130), "{:?}: {}", ended.code, ended.err);
+        ensure!(ended.out.contains("\ninterrupted"), "{}", ended.out);
+        let last = ended.out.lines().last().context("a line")?;
+        Ok(serde_json::from_str(last)?)
+    };
+    // Long enough for a signal in the second workload.
+    let running = Running::start(directory.path(), "demo --radix 3 --seconds 3 --json")?;
+    shows(&running, "of worker CPU each")?;
+    running.signal("INT")?;
+    let report = last(&running.end()?)?;
+    ensure!(
+        report["interrupted"] == true && report["wrong"] == 0,
+        "{report}"
+    );
+    let workloads = report["workloads"].as_array().context("workloads")?;
+    ensure!((1..3).contains(&workloads.len()), "{report}");
+    ensure!(report.get("swap_us").is_none(), "{report}");
+
+    let running = Running::start(directory.path(), "demo --sm --radix 9 --json")?;
+    shows(&running, "  walked    ")?;
+    running.signal("TERM")?;
+    let mut ended = running.end()?;
+    ensure!(ended.code == Some(143), "{:?}: {}", ended.code, ended.err);
+    ended.code = Some(130);
+    let report = last(&ended)?;
+    ensure!(report["interrupted"] == true, "{report}");
+    let steps = report["steps"].as_array().context("steps")?;
+    ensure!((1..7).contains(&steps.len()), "{report}");
+    Ok(())
+}
+
 /// What is ignored from the start stays so: a shell asks for that with `&`. And a second signal ends
 /// the program wherever it is.
 #[test]
