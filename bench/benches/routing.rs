@@ -24,6 +24,7 @@ use criterion::{BenchmarkGroup, BenchmarkId, Criterion, criterion_group, criteri
 use routing::engine::{Before, EngineInput, Needs, Request, by_kind, torus, torus_proved};
 use routing::paths::classes;
 use routing::proof::{DependencyGraph, Hosts, Judge, PathSls, reachability};
+use routing::watch::Watch;
 use routing::{Peer, Qos, Routes, SwitchIx, Topology, TorusConfig};
 use sa_bench::shapes;
 use sa_fabric::damage::Failed;
@@ -232,6 +233,7 @@ fn other_shapes(criterion: &mut Criterion) {
                 _ => EngineInput::Nothing,
             },
             before: None,
+            watch: Watch::default(),
         };
         let route = || by_kind(kind).route(&request).expect("routes");
         let id = BenchmarkId::new(kind.name(), word);

@@ -22,6 +22,7 @@
 //!     qos: Qos::On,
 //!     input: EngineInput::Nothing,
 //!     before: None,
+//!     watch: routing::watch::Watch::default(),
 //! };
 //! let routes = by_kind(EngineKind::MinHop).route(&request)?;
 //! // Whoever made the tables: nothing in them can wait for itself.

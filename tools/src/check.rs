@@ -34,8 +34,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use multicast::{ClosedBy, Multicast, Recorded};
-use routing::EngineKind;
-use routing::proof::{CreditLoop, Loops, Reachability, reachability};
+use routing::proof::{CreditLoop, Loops, Reachability, reachability_surveyed};
+use routing::watch::Stretch;
+use routing::{EngineKind, Survey};
 use sa_compiler::pipeline::{self, Inputs, LISTED_PAIRS};
 use sa_compiler::state::FabricState;
 use sa_fabric::detect::DumpDir;
@@ -150,7 +151,8 @@ fn find(verb: &Check) -> Outcome<Findings> {
     // Both need the same judge, which borrows the SLs and so lives in this call only.
     let (loops, multicast) = sls.judged(&parts, |judge| {
         let (unicast, loops) = progress::step(pipeline::PROVING, || {
-            let unicast = judge.everybody();
+            let everybody = |share: Stretch<'_>| judge.everybody_watched(share);
+            let unicast = progress::watch().share(everybody);
             let loops = judge.loops(&unicast, |_| ());
             (unicast, loops)
         });
@@ -176,7 +178,10 @@ fn find(verb: &Check) -> Outcome<Findings> {
     };
     Ok(Findings {
         reached: progress::step("following all pairs", || {
-            reachability(topology, &parts.routes, LISTED_PAIRS)
+            let follow =
+                |share: Stretch<'_>| Survey::from_routes_watched(topology, &parts.routes, share);
+            let survey = progress::watch().share(follow);
+            reachability_surveyed(topology, &parts.routes, &survey, LISTED_PAIRS)
         }),
         sls,
         loops,

@@ -27,6 +27,8 @@
 //! at the edges of every range of ids that a rule has, and of those given by `--service-id`. A
 //! `sapphired` whose role is shadow does the same all the time.
 //!
+//! Ctrl-C ends it at once, with the counts until then; `interrupted` says so.
+//!
 //! A port that the snapshot does not know is refused before anything is asked: whoever asks from
 //! another fabric would only see differences.
 //!
@@ -43,7 +45,7 @@ use clap::Args;
 use sa_compiler::pipeline::{self, Compiled, Stamp};
 use sa_port::Patience;
 use sa_snapshot::Snapshot;
-use sa_source::compare::{Difference, Questions, Tally, ask_and_compare, service_ids};
+use sa_source::compare::{Asked, Difference, Questions, Tally, ask_and_compare, service_ids};
 use sa_source::{Ask, Client, SourceError};
 use sa_wire::Lid;
 use sa_wire::umad::MAD_SIZE;
@@ -53,7 +55,9 @@ use sm_control::config::Config;
 
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::inputs::{PolicyArgs, SiteArgs, failure, open_snapshot, or_fail, warn};
+use crate::interrupt::{self, Seen};
 use crate::json::{self, Document};
+use crate::progress;
 use crate::reach;
 use crate::time;
 use crate::wrong::Wrong;
@@ -130,6 +134,9 @@ struct Whole {
     answered: u64,
     /// Silence of one of them, where the other answers, counts as well.
     different: u64,
+    /// A signal came before all pairs were through.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
 }
 
 impl Document for Whole {
@@ -159,23 +166,20 @@ pub(crate) fn run(verb: &Compare) -> Outcome {
     let questions = Questions::new(&ours.snapshot, requester, ids, verb.seed);
     let mut questions = questions
         .ok_or_else(|| Failure::failed("the snapshot has no CA or router port to ask about"))?;
-    let mut tally = Tally::default();
-    // One at a time: an SA that is asked in bulk drops requests, and silence is not what is looked
-    // for.
-    for _ in 0..verb.pairs {
-        let question = questions.next_question();
-        let asked = ask_and_compare(&ours.snapshot, &question, |mad| answer(&mut client, mad))?;
-        tally.count(&asked);
-        // Counted before it is filtered: `--show 0` still gives a verdict.
-        if let Some(difference) = asked.difference.filter(|_| tally.different <= verb.show) {
-            verb.print(&difference)?;
-        }
-        // Each of them has waited for all its tries; a thousand more would take an hour.
-        if tally.answered == 0 && tally.asked == ENOUGH {
-            break;
-        }
-    }
-    verb.verdict(&client, tally)
+    let verdict = Verdict {
+        json: verb.json,
+        whom: client.whom(),
+        is_interrupted: false,
+    };
+    let so_far = Verdict {
+        is_interrupted: true,
+        ..verdict.clone()
+    };
+    let tally = interrupt::telling(
+        move |tally| so_far.tell(*tally),
+        |seen| verb.ask_all(&ours, &mut questions, &mut client, seen),
+    )?;
+    verdict.tell(tally)
 }
 
 /// Questions without any answer after which nobody is there.
@@ -242,6 +246,41 @@ impl Compare {
         }
     }
 
+    /// One at a time: an SA that is asked in bulk drops requests, and silence is not what is looked for.
+    /// Errors: the port is gone.
+    fn ask_all(
+        &self,
+        ours: &Ours,
+        questions: &mut Questions,
+        client: &mut Client,
+        seen: &Seen<Tally>,
+    ) -> Outcome {
+        let (watch, all) = (progress::watch(), u64::from(self.pairs));
+        watch.step("comparing", || {
+            for nth in 0..all {
+                watch.reach(nth, all);
+                let question = questions.next_question();
+                let asked = ask_and_compare(&ours.snapshot, &question, |mad| answer(client, mad))?;
+                let tally = seen.with(|tally| self.note(tally, asked))?;
+                // Each of them has waited for all its tries; a thousand more would take an hour.
+                if tally.answered == 0 && tally.asked == ENOUGH {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Counts an answer, and shows how it differs. The counts with it.
+    fn note(&self, tally: &mut Tally, asked: Asked) -> Outcome<Tally> {
+        tally.count(&asked);
+        // Counted before it is filtered: `--show 0` still gives a verdict.
+        if let Some(difference) = asked.difference.filter(|_| tally.different <= self.show) {
+            self.print(&difference)?;
+        }
+        Ok(*tally)
+    }
+
     /// A difference as soon as it is found.
     fn print(&self, difference: &Difference) -> Outcome {
         match self.json {
@@ -252,11 +291,22 @@ impl Compare {
             }
         }
     }
+}
 
+/// What is said at the end, and what becomes of the run.
+#[derive(Debug, Clone)]
+struct Verdict {
+    json: bool,
+    /// Who was asked.
+    whom: String,
+    is_interrupted: bool,
+}
+
+impl Verdict {
     /// Errors: nobody answers; there are differences.
     /// The document comes before the error, so that programs get the counts also of a run that
     /// failed.
-    fn verdict(&self, client: &Client, tally: Tally) -> Outcome {
+    fn tell(&self, tally: Tally) -> Outcome {
         let Tally {
             asked,
             answered,
@@ -267,17 +317,24 @@ impl Compare {
                 asked,
                 answered,
                 different,
+                interrupted: self.is_interrupted,
             })?;
         }
-        let whom = client.whom();
+        let whom = &self.whom;
         // Before differences: an SA that is not there differs everywhere, and exit 4 says more than
         // 3.
-        if answered == 0 {
+        // Who has pressed Ctrl-C may not have waited for long enough.
+        if answered == 0 && !self.is_interrupted {
             let words = format!("{whom} has answered none of {asked} questions");
             return Err(Failure::unreachable(words));
         }
         if !self.json {
-            outln!("{asked} asked of {whom}, {answered} answered, {different} different");
+            let how = if self.is_interrupted {
+                "; interrupted"
+            } else {
+                ""
+            };
+            outln!("{asked} asked of {whom}, {answered} answered, {different} different{how}");
         }
         match different {
             0 => Ok(()),

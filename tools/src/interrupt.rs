@@ -9,13 +9,17 @@
 //! A verb that computes or writes is ended from outside, as an engine may be minutes away from the
 //! next place where it could look: what it was writing has no name yet and is removed
 //! (`sa_fabric::outlet::unfinished`), what it had for itself alone as well (`scratch`). A verb that
-//! measures attends to the signal itself ([`attend`]), as only it knows what it has seen so far.
+//! measures attends to the signal itself ([`attend`]), as only it knows what it has seen so far. One that sees
+//! result after result between long waits has the thread print those ([`telling`]), and ends at once as well.
 //!
 //! `sapphire top` has the terminal in its hands and sees to signals itself (`top::screen`).
 
 use std::fs;
+use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use sa_fabric::outlet::unfinished;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -36,6 +40,15 @@ static SIGNAL: AtomicUsize = AtomicUsize::new(0);
 
 /// A verb sees to it that it ends.
 static ATTENDED: AtomicBool = AtomicBool::new(false);
+
+/// Prints what a verb has seen so far.
+type Print = Box<dyn FnOnce() -> Outcome + Send>;
+
+/// Of the verb at work, if it has such. Whoever takes it ends the program: the signals' thread or the verb.
+static SO_FAR: Mutex<Option<Print>> = Mutex::new(None);
+
+/// How long whoever reads may take for what was seen so far.
+const READER: Duration = Duration::from_secs(2);
 
 /// Sees to signals from now on.
 pub(crate) fn watch() {
@@ -80,6 +93,48 @@ pub(crate) fn attend(work: impl FnOnce() -> Outcome) -> Outcome {
     }
 }
 
+/// What a verb has seen so far.
+pub(crate) struct Seen<S>(Arc<Mutex<S>>);
+
+impl<S> Seen<S> {
+    /// Adds to it, or prints of it. Waits for ever once it is printed for the last time.
+    pub(crate) fn with<T>(&self, change: impl FnOnce(&mut S) -> T) -> T {
+        change(&mut locked(&self.0))
+    }
+}
+
+/// Does `work`, and gives what was seen. Has `print` say what was seen until then if a signal ends it in the middle,
+/// which it does at once, wherever that is.
+/// Errors: those of `work`. Those of `print` are the exit status, in place of the signal's.
+pub(crate) fn telling<S: Default + Send + 'static>(
+    print: impl FnOnce(&S) -> Outcome + Send + 'static,
+    work: impl FnOnce(&Seen<S>) -> Outcome,
+) -> Outcome<S> {
+    let seen = Seen(Arc::new(Mutex::new(S::default())));
+    let theirs = Arc::clone(&seen.0);
+    let print = move || {
+        let seen = locked(&theirs);
+        let printed = print(&seen);
+        // Never given back: what the verb would still print would come behind the end.
+        mem::forget(seen);
+        printed
+    };
+    *locked(&SO_FAR) = Some(Box::new(print));
+    let ended = work(&seen);
+    if locked(&SO_FAR).take().is_none() {
+        // It is printed just now, and the program ends there.
+        loop {
+            thread::park();
+        }
+    }
+    ended?;
+    Ok(seen.with(mem::take))
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Set once a signal has come: for loops that measure.
 pub(crate) fn stop() -> &'static AtomicBool {
     &CAME
@@ -103,10 +158,14 @@ fn status() -> u8 {
 
 /// Ends the program in the middle of its work.
 fn end() {
+    // Before anything goes that the verb is at work with: what it then finds wrong is nobody's concern.
+    let so_far = locked(&SO_FAR).take();
     // To the end of the process: nobody makes a file or gives one its name any more.
     let abandoned = unfinished::abandon();
     scratch::remove_all();
-    let failure = failure();
+    // After that, as whoever reads may be slow.
+    let printed = so_far.map_or(Ok(()), printed);
+    let failure = printed.err().unwrap_or_else(failure);
     match abandoned.removed {
         0 => output::last_words(format_args!("{failure}")),
         1 => output::last_words(format_args!(
@@ -117,7 +176,20 @@ fn end() {
         )),
     }
     // Not by way of destructors: the thread with the work goes on meanwhile.
-    low_level::exit(i32::from(status()));
+    low_level::exit(i32::from(output::status(failure.exit_code())));
+}
+
+/// Prints what was seen, in a thread of its own: where nobody reads any more the program ends without.
+fn printed(print: Print) -> Outcome {
+    let (tell, told) = mpsc::channel();
+    let thread = thread::Builder::new().name("so-far".to_owned());
+    let _ = thread.spawn(move || {
+        let printed = print();
+        output::show();
+        // Nobody waits any more: it took too long.
+        let _ = tell.send(printed);
+    });
+    told.recv_timeout(READER).unwrap_or(Ok(()))
 }
 
 /// Signals that are ignored, a bit each. Source: proc(5), SigIgn.

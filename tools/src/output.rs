@@ -205,13 +205,18 @@ fn note(result: io::Result<()>) {
 pub(crate) fn end(own: u8) -> ExitCode {
     bar::clear();
     show();
+    ExitCode::from(status(own))
+}
+
+/// The same as a number, for a process that a signal ends.
+pub(crate) fn status(own: u8) -> u8 {
     match FAULT.get() {
         Some(Fault::Failed(why)) => {
             errln!(
                 "sapphire: standard output cannot be written: {why}; what was printed is not whole"
             );
-            ExitCode::from(1)
+            1
         }
-        Some(Fault::Closed) | None => ExitCode::from(own),
+        Some(Fault::Closed) | None => own,
     }
 }

@@ -39,6 +39,7 @@ use crate::error::{Reason, Refusal, SwitchName};
 use crate::kind::EngineKind;
 use crate::tables::Routes;
 use crate::topology::{SwitchIx, Topology};
+use crate::watch::Stretch;
 
 /// Fat trees; see the module.
 pub(super) struct FatTree;
@@ -50,7 +51,9 @@ impl Engine for FatTree {
 
     fn route(&self, request: &Request<'_>) -> Result<Routes, Refusal> {
         let roots = roots::of_request(request, EngineKind::FatTree)?;
-        route(request.topology, roots, request.before)
+        let (topology, before) = (request.topology, request.before);
+        let route = |share: Stretch<'_>| route_watched(topology, roots, before, share);
+        request.watch.share(route)
     }
 
     fn is_incremental(&self) -> bool {
@@ -65,6 +68,16 @@ pub fn route(
     roots: &[Guid],
     before: Option<Before<'_>>,
 ) -> Result<Routes, Refusal> {
+    route_watched(topology, roots, before, Stretch::nobody())
+}
+
+/// [`route`], which says how much of it is done.
+fn route_watched(
+    topology: &Topology,
+    roots: &[Guid],
+    before: Option<Before<'_>>,
+    share: Stretch<'_>,
+) -> Result<Routes, Refusal> {
     let warnings = roots::missing(topology, roots, EngineKind::FatTree)?;
     let heights = |topology: &Topology| {
         updown::levels::heights_of_tree(topology, &roots::switches(topology, roots))
@@ -73,7 +86,7 @@ pub fn route(
     if !reasons.is_empty() {
         return Err(Refusal::new(EngineKind::FatTree, reasons));
     }
-    let mut routes = updown::route(topology, EngineKind::FatTree, &heights, before);
+    let mut routes = updown::route(topology, EngineKind::FatTree, &heights, before, share);
     routes.warnings.extend(warnings);
     Ok(routes)
 }

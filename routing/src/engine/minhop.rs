@@ -43,6 +43,7 @@ use crate::shortest::{self, Shortest};
 use crate::tables::sl2vl::Sl2Vl;
 use crate::tables::{EngineFacts, Lft, NO_PATH, Routes};
 use crate::topology::{SwitchIx, Topology, count32};
+use crate::watch::Stretch;
 
 /// Shortest paths, spread evenly; see the module.
 pub(super) struct MinHop;
@@ -53,17 +54,23 @@ impl Engine for MinHop {
     }
 
     fn route(&self, request: &Request<'_>) -> Result<Routes, Refusal> {
-        Ok(route(request.topology))
+        let topology = request.topology;
+        Ok(request.watch.share(|share| route_watched(topology, share)))
     }
 }
 
 /// Routes any fabric. LIDs that cannot be reached stay without entry.
 pub fn route(topology: &Topology) -> Routes {
+    route_watched(topology, Stretch::nobody())
+}
+
+/// [`route`], which says how much of it is done.
+fn route_watched(topology: &Topology, share: Stretch<'_>) -> Routes {
     let lft = match shortest::most_cables(topology) {
         // The width of the sets is chosen once, so that the inner loops are made for it.
-        0..=64 => tables::<1>(topology),
-        65..=128 => tables::<2>(topology),
-        _ => tables::<4>(topology),
+        0..=64 => tables::<1>(topology, share),
+        65..=128 => tables::<2>(topology, share),
+        _ => tables::<4>(topology, share),
     };
     let facts = EngineFacts {
         keeps_configured_sl2vl: true,
@@ -82,8 +89,9 @@ pub fn route(topology: &Topology) -> Routes {
 
 /// Forwarding tables where no switch has more than 64 times `WORDS` cables.
 /// Cost: O(switches x LIDs) to fill, after O(switches^2) for distances. Threads take runs of rows.
-fn tables<const WORDS: usize>(topology: &Topology) -> Lft {
-    let distances = Distances::measure(topology);
+fn tables<const WORDS: usize>(topology: &Topology, share: Stretch<'_>) -> Lft {
+    let distances = Distances::measure_watched(topology, share.cut(0..10));
+    let done = share.cut(10..100).count(topology.switches.len());
     let turns = turns(topology);
     let stride = usize::from(topology.max_lid()) + 1;
     let fill = |first, rows: &mut [u8]| {
@@ -91,6 +99,7 @@ fn tables<const WORDS: usize>(topology: &Topology) -> Lft {
         for (switch, row) in (count32(first)..).zip(rows.chunks_mut(stride)) {
             row.fill(NO_PATH);
             spread.fill(SwitchIx(switch), &turns, row);
+            done.add(1);
         }
     };
     Lft::filled(topology, topology.max_lid(), fill).0

@@ -39,6 +39,7 @@ use crate::error::{Reason, Refusal};
 use crate::kind::EngineKind;
 use crate::tables::{GivenSl2Vl, Qos, Routes};
 use crate::topology::Topology;
+use crate::watch::Watch;
 
 /// What makes the tables of a fabric. Has no state: routes before are handed in.
 /// One value for each engine, for the whole run of a program: [`by_kind`] hands out references to
@@ -109,6 +110,8 @@ pub struct Request<'a> {
     /// that keep what is left of them say so: dfsssp-nue, updn, ftree.
     /// Of any fabric and any engine; one that cannot use them starts anew.
     pub before: Option<Before<'a>>,
+    /// Who is told how much is done; it changes no result.
+    pub watch: Watch,
 }
 
 /// Routes, and the fabric that they were made for.

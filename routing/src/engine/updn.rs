@@ -26,6 +26,7 @@ use crate::error::Refusal;
 use crate::kind::EngineKind;
 use crate::tables::Routes;
 use crate::topology::Topology;
+use crate::watch::Stretch;
 
 /// Up and then down; see the module.
 pub(super) struct UpDown;
@@ -37,7 +38,9 @@ impl Engine for UpDown {
 
     fn route(&self, request: &Request<'_>) -> Result<Routes, Refusal> {
         let roots = roots::of_request(request, EngineKind::UpDown)?;
-        route(request.topology, roots, request.before)
+        let (topology, before) = (request.topology, request.before);
+        let route = |share: Stretch<'_>| route_watched(topology, roots, before, share);
+        request.watch.share(route)
     }
 
     fn is_incremental(&self) -> bool {
@@ -52,10 +55,20 @@ pub fn route(
     roots: &[Guid],
     before: Option<Before<'_>>,
 ) -> Result<Routes, Refusal> {
+    route_watched(topology, roots, before, Stretch::nobody())
+}
+
+/// [`route`], which says how much of it is done.
+fn route_watched(
+    topology: &Topology,
+    roots: &[Guid],
+    before: Option<Before<'_>>,
+    share: Stretch<'_>,
+) -> Result<Routes, Refusal> {
     let warnings = roots::missing(topology, roots, EngineKind::UpDown)?;
     let heights =
         |topology: &Topology| updown::levels::heights(topology, &roots::switches(topology, roots));
-    let mut routes = updown::route(topology, EngineKind::UpDown, &heights, before);
+    let mut routes = updown::route(topology, EngineKind::UpDown, &heights, before, share);
     routes.warnings.extend(warnings);
     Ok(routes)
 }

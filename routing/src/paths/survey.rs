@@ -14,6 +14,7 @@ use self::shortest_ways::ShortestWays;
 use crate::paths::columns::{Followed, Reached, follow_all};
 use crate::tables::Routes;
 use crate::topology::{SwitchIx, Topology, count32};
+use crate::watch::Stretch;
 
 /// What following all columns gave. Of the topology and the routes that it was made of.
 /// Small where the fabric is whole: columns that all switches reach have no bits of their own.
@@ -58,10 +59,20 @@ impl Survey {
     /// Follows the columns of all LIDs, but for those to which all ways are shortest.
     /// Cost: O(switches) for each different column, on all cores.
     pub fn from_routes(topology: &Topology, routes: &Routes) -> Self {
-        let shortest = ShortestWays::find(topology, routes);
+        Self::from_routes_watched(topology, routes, Stretch::nobody())
+    }
+
+    /// [`Self::from_routes`], which says how much of it is done.
+    pub fn from_routes_watched(topology: &Topology, routes: &Routes, share: Stretch<'_>) -> Self {
+        let shortest = ShortestWays::find(topology, routes, share.cut(0..40));
         // Those are settled without following anything.
         let is_known = |lid| shortest.as_ref().is_some_and(|ways| !ways.fail(lid));
-        let all = follow_columns(topology, routes, is_known);
+        // Where there are no such ways, that took no time.
+        let share = match shortest {
+            Some(_) => share.cut(40..100),
+            None => share,
+        };
+        let all = follow_columns(topology, routes, is_known, share);
         let mut survey = Self {
             of_lid: all.of_lid,
             columns: all.results,
@@ -112,7 +123,7 @@ impl Survey {
         let is_known = |lid| is_known[usize::from(lid)];
         // Whole blocks are read for a few LIDs: entries of neighbours lie in the same cache lines
         // anyway.
-        let followed = follow_columns(topology, routes, is_known);
+        let followed = follow_columns(topology, routes, is_known, Stretch::nobody());
         let first = count32(self.columns.len());
         for lid in lids {
             let column = followed.of_lid[usize::from(*lid)];
@@ -141,10 +152,14 @@ fn follow_columns(
     topology: &Topology,
     routes: &Routes,
     is_known: impl Fn(u16) -> bool + Sync,
+    share: Stretch<'_>,
 ) -> Followed<Surveyed> {
-    follow_all(topology, routes, is_known, |follower, reached| Surveyed {
-        switches: (!reached.is_everywhere).then(|| follower.arriving()),
-        reached,
+    let done = share.count(routes.lfts().stride());
+    follow_all(topology, routes, is_known, &done, |follower, reached| {
+        Surveyed {
+            switches: (!reached.is_everywhere).then(|| follower.arriving()),
+            reached,
+        }
     })
 }
 

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::{CreditLoop, DependencyGraph, PathSls};
 use crate::tables::Routes;
 use crate::topology::{EndPortIx, Topology};
+use crate::watch::Stretch;
 
 /// Between whom packets decide: CA and router ports, and the port with the SM and its SA.
 /// Router ports count, as packets of other subnets come through them.
@@ -61,8 +62,14 @@ impl Judge<'_> {
     /// Notes on the way what packets to hosts need, so that [`Self::loops`] has half of its second
     /// graph.
     pub fn everybody(&self) -> DependencyGraph {
+        self.everybody_watched(Stretch::nobody())
+    }
+
+    /// [`Self::everybody`], which says how much of it is done.
+    pub fn everybody_watched(&self, share: Stretch<'_>) -> DependencyGraph {
         let mut graph = DependencyGraph::new(self.topology, self.routes);
-        graph.add_unicast_noting(self.topology, self.routes, self.sls, &self.hosts);
+        let paths = (self.topology, self.routes, self.sls);
+        graph.add_unicast_noting(paths, &self.hosts, share);
         graph
     }
 

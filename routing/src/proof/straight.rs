@@ -28,14 +28,15 @@ use super::unicast::Paths;
 use crate::bits::Bits;
 use crate::tables::Routes;
 use crate::topology::{SwitchIx, Topology};
+use crate::watch::Stretch;
 
 /// Adds the dependencies of some paths, all of which have these SLs.
 pub(super) fn add(
     graph: &DependencyGraph,
-    topology: &Topology,
-    routes: &Routes,
+    (topology, routes): (&Topology, &Routes),
     sls: SlVlMask,
     paths: Paths<'_>,
+    share: Stretch<'_>,
 ) {
     let channels = &graph.channels;
     // A fabric without turns: one switch, or none.
@@ -46,9 +47,11 @@ pub(super) fn add(
     let spread = channels.mapping(0).spread(sls.0);
     let vls = spread.fold(0, |vls, (vl, _)| vls | 1 << vl);
     let lids = Lids::new(channels, topology, routes, paths);
-    let by_rows = Rows::new(channels, routes, &lids.by_rows).taken();
-    let by_trails = Trails::new(channels, topology, routes, paths).taken(&lids.by_trails);
-    for taken in by_rows.into_iter().chain(by_trails) {
+    let by_rows = lids.by_rows_percent();
+    let turns = Rows::new(channels, routes, &lids.by_rows).taken(share.cut(0..by_rows));
+    let trails = Trails::new(channels, topology, routes, paths);
+    let by_trails = trails.taken(&lids.by_trails, share.cut(by_rows..100));
+    for taken in turns.into_iter().chain(by_trails) {
         for turn in taken.all() {
             graph.edges.add_straight(turn, vls);
         }
@@ -88,6 +91,15 @@ impl Lids {
             }
         }
         lids
+    }
+
+    /// How much of the work reading by rows is. Units: per cent.
+    fn by_rows_percent(&self) -> u64 {
+        let by_trails = self.by_trails.iter().flatten().count() as u64;
+        let by_rows = self.by_rows.iter().map(|run| run.len() as u64);
+        let by_rows: u64 = by_rows.sum();
+        // A trail takes about as long as ten LIDs that are read.
+        by_rows * 100 / (by_rows + 10 * by_trails).max(1)
     }
 
     /// Makes the last run longer, or begins one.

@@ -24,6 +24,7 @@ use crate::parallel;
 use crate::paths::columns::{self, Columns, Key, SharedSeen};
 use crate::tables::Routes;
 use crate::topology::{EndPortIx, Peer, SwitchIx, Topology, count32};
+use crate::watch::Stretch;
 
 /// Paths by who is at their ends.
 #[derive(Clone, Copy)]
@@ -68,7 +69,7 @@ impl Paths<'_> {
 impl DependencyGraph {
     /// Adds the dependencies of all unicast paths.
     pub fn add_unicast(&mut self, topology: &Topology, routes: &Routes, sls: PathSls<'_>) {
-        self.add_paths(topology, routes, sls, Paths::All);
+        self.add_paths((topology, routes, sls), Paths::All, Stretch::nobody());
     }
 
     /// Adds the dependencies of the unicast paths that begin or end at a host.
@@ -79,8 +80,9 @@ impl DependencyGraph {
         sls: PathSls<'_>,
         hosts: &Hosts,
     ) {
-        self.add_paths(topology, routes, sls, Paths::ToHosts(hosts));
-        self.add_paths(topology, routes, sls, Paths::FromHosts(hosts));
+        let all = (topology, routes, sls);
+        self.add_paths(all, Paths::ToHosts(hosts), Stretch::nobody());
+        self.add_paths(all, Paths::FromHosts(hosts), Stretch::nobody());
     }
 
     /// Adds the dependencies of the unicast paths from hosts to hosts.
@@ -91,24 +93,25 @@ impl DependencyGraph {
         sls: PathSls<'_>,
         hosts: &Hosts,
     ) {
-        self.add_paths(topology, routes, sls, Paths::BetweenHosts(hosts));
+        let paths = Paths::BetweenHosts(hosts);
+        self.add_paths((topology, routes, sls), paths, Stretch::nobody());
     }
 
     /// [`Self::add_unicast`] that makes [`Self::of_hosts`] quick where it can.
     pub(super) fn add_unicast_noting(
         &mut self,
-        topology: &Topology,
-        routes: &Routes,
-        sls: PathSls<'_>,
+        all: (&Topology, &Routes, PathSls<'_>),
         hosts: &Hosts,
+        share: Stretch<'_>,
     ) {
+        let (topology, routes, sls) = all;
         let are_same = matches!(Sls::new(topology, routes, sls), Sls::Same(_));
         if !are_same || !self.edges.are_straight() {
-            return self.add_unicast(topology, routes, sls);
+            return self.add_paths(all, Paths::All, share);
         }
-        self.add_paths(topology, routes, sls, Paths::ToHosts(hosts));
+        self.add_paths(all, Paths::ToHosts(hosts), share.cut(0..50));
         self.to_hosts = Some(self.edges.clone());
-        self.add_paths(topology, routes, sls, Paths::ToOthers(hosts));
+        self.add_paths(all, Paths::ToOthers(hosts), share.cut(50..100));
     }
 
     /// The dependencies of the unicast paths that begin or end at a host. The graph has those of
@@ -125,7 +128,8 @@ impl DependencyGraph {
             None => graph.add_unicast_of_hosts(topology, routes, sls, hosts),
             Some(edges) => {
                 graph.edges = edges.clone();
-                graph.add_paths(topology, routes, sls, Paths::FromHosts(hosts));
+                let paths = Paths::FromHosts(hosts);
+                graph.add_paths((topology, routes, sls), paths, Stretch::nobody());
             }
         }
         graph
@@ -134,21 +138,26 @@ impl DependencyGraph {
     /// Adds the dependencies of some paths.
     fn add_paths(
         &mut self,
-        topology: &Topology,
-        routes: &Routes,
-        sls: PathSls<'_>,
+        (topology, routes, sls): (&Topology, &Routes, PathSls<'_>),
         paths: Paths<'_>,
+        share: Stretch<'_>,
     ) {
         match Sls::new(topology, routes, sls) {
             Sls::Same(sls) if self.edges.are_straight() => {
-                straight::add(self, topology, routes, sls, paths);
+                straight::add(self, (topology, routes), sls, paths, share);
             }
-            sls => self.carry(topology, routes, sls, paths),
+            sls => self.carry((topology, routes), sls, paths, share),
         }
     }
 
     /// Adds the dependencies of some paths, SL by SL.
-    fn carry(&mut self, topology: &Topology, routes: &Routes, sls: Sls<'_>, paths: Paths<'_>) {
+    fn carry(
+        &mut self,
+        (topology, routes): (&Topology, &Routes),
+        sls: Sls<'_>,
+        paths: Paths<'_>,
+        share: Stretch<'_>,
+    ) {
         let port0_sends = |switch| paths.port0_sends(topology, switch);
         let sources = Sources::new(topology, &self.channels, port0_sends);
         let hops = Hops::new(&self.channels, &sources, topology.switches.len());
@@ -162,12 +171,14 @@ impl DependencyGraph {
         // Not used when SLs depend on LIDs.
         let seen = SharedSeen::default();
         let lft = routes.lfts();
+        let done = share.count(lft.stride());
         parallel::over_queue(columns::blocks(lft), lft.size(), |blocks| {
             let mut flow = Flow::new(&work);
             let mut columns = Columns::default();
             for block in blocks {
                 columns.load(lft, block);
                 for lid in columns.lids() {
+                    done.add(1);
                     let owner = routes.lids().at(lid);
                     let owner = owner.filter(|end| paths.lead_to(topology, *end));
                     let attached = owner.and_then(|end| topology.end_port(end).attached);

@@ -10,6 +10,7 @@
 
 use crate::parallel;
 use crate::topology::{SwitchIx, Topology};
+use crate::watch::Stretch;
 
 /// Hops between all pairs of switches; the same both ways since cables are.
 /// A byte per pair, so that a row of all destinations stays in a cache for fabrics in use.
@@ -29,17 +30,24 @@ const GROUP: usize = 64;
 impl Distances {
     /// Cost: O(cables x switches / 64), on all cores.
     pub(crate) fn measure(topology: &Topology) -> Self {
-        Self::between(&neighbours(topology))
+        Self::measure_watched(topology, Stretch::nobody())
+    }
+
+    /// [`Self::measure`], which says how much of it is done.
+    pub(crate) fn measure_watched(topology: &Topology, share: Stretch<'_>) -> Self {
+        Self::between(&neighbours(topology), share)
     }
 
     /// Each thread takes whole rows and keeps one [`Spread`].
-    fn between(neighbours: &[Vec<u32>]) -> Self {
+    fn between(neighbours: &[Vec<u32>], share: Stretch<'_>) -> Self {
         let count = neighbours.len();
+        let done = share.count(count);
         let mut hops = vec![0; count * count];
         parallel::over_rows(&mut hops, count.max(1), |first, rows| {
             let mut spread = Spread::new(neighbours);
             for (group, rows) in rows.chunks_mut(GROUP * count.max(1)).enumerate() {
                 spread.from(first + group * GROUP, rows);
+                done.add(rows.len() / count.max(1));
             }
         });
         Self { count, hops }
@@ -152,7 +160,7 @@ mod tests {
     }
 
     fn assert_counted(neighbours: &[Vec<u32>]) {
-        let counted = Distances::between(neighbours);
+        let counted = Distances::between(neighbours, Stretch::nobody());
         for from in 0..neighbours.len() {
             let row = counted.from(SwitchIx(u32::try_from(from).unwrap()));
             assert_eq!(row, plain(neighbours, from), "from {from}");

@@ -7,6 +7,7 @@ use common::build::{FabricBuilder, default_capacity};
 use routing::engine::{self, EngineInput, Request};
 use routing::proof::reachability;
 use routing::reference::{NoPath, walk};
+use routing::watch::Watch;
 use routing::{EndPortIx, EngineKind, GivenSl2Vl, Qos, Topology};
 use sa_snapshot::model::Capacity;
 use sa_wire::{Mtu, Sl, SlToVl};
@@ -57,6 +58,7 @@ fn two_hosts_with_a_cable_have_paths_of_no_switch_and_without_it_none() {
                     false => EngineInput::Nothing,
                 },
                 before: None,
+                watch: Watch::default(),
             };
             let routes = engine::route(kind, &request).unwrap();
             assert_eq!(routes.engine(), kind);

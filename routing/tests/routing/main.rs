@@ -17,6 +17,7 @@ mod path_classes;
 mod proof_twins;
 mod proven;
 mod quality;
+mod share;
 mod survivors;
 mod torus_proved;
 mod torus_proved_tables;

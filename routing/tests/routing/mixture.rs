@@ -11,6 +11,7 @@ use routing::engine::{EngineInput, Request, by_kind, files};
 use routing::proof::mixture::{Change, ChangedTree, Moved, Safety, Stage};
 use routing::proof::{DependencyGraph, Hosts, Judge, PathSls, unicast_loop};
 use routing::tables::MulticastRoute;
+use routing::watch::Watch;
 use routing::{EngineKind, GivenSl2Vl, NO_PATH, Peer, Qos, Routes, SwitchIx, Topology};
 use sa_rig::rng::Rng;
 use sa_wire::{Sl, SlVlMask};
@@ -25,6 +26,7 @@ fn up_down(topology: &Topology, root: usize) -> Routes {
         qos: Qos::Off,
         input: EngineInput::Roots(&[root]),
         before: None,
+        watch: Watch::default(),
     };
     by_kind(EngineKind::UpDown).route(&request).unwrap()
 }

@@ -13,6 +13,7 @@ use proptest::prelude::*;
 use routing::engine::{EngineInput, Request, by_kind, files, minhop};
 use routing::quality::{Loads, bandwidth, loads};
 use routing::reference::{Hop, walk};
+use routing::watch::Watch;
 use routing::{EndPortIx, EngineKind, GivenSl2Vl, Qos, Routes, SwitchIx, Topology};
 use sa_rig::rng::Rng;
 use sa_wire::Lid;
@@ -248,6 +249,7 @@ fn a_seed_gives_its_figures_again_and_another_seed_others() {
         qos: Qos::Off,
         input: EngineInput::Nothing,
         before: None,
+        watch: Watch::default(),
     };
     let routes = by_kind(EngineKind::FatTree).route(&request).unwrap();
     let first = bandwidth(&topology, &routes, 60, 1);

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use sa_rig::wait_for;
@@ -155,6 +156,46 @@ fn a_signal_in_the_middle_of_a_dump_leaves_what_was_there_before() -> Result<()>
     Ok(())
 }
 
+/// Whether a bar says that some of a step is done.
+fn shows_share(text: &str, step: &str) -> bool {
+    let words = format!(" % {step}, ");
+    let mut parts = text.split(words.as_str());
+    let before = parts.next().filter(|_| parts.next().is_some());
+    let number = before.and_then(|text| text.rsplit(' ').next());
+    number.is_some_and(|number| number.parse::<u32>().is_ok_and(|done| done > 0))
+}
+
+/// Engines and the proof say how far they are, and need not come to an end where nobody waits any more.
+#[test]
+fn a_signal_in_the_middle_of_an_engine_or_a_proof_ends_it_at_once() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    torus(directory.path(), "24 24 24 -o big")?;
+    let before = files(&directory.path().join("big"))?;
+    let compile = "compile --fabric big/net -o big/a.snap";
+    let dumps = "route --fabric big/net --tables subnet -o big/dumps";
+    for (line, step) in [
+        (compile, "proving free of credit loops"),
+        (&format!("{compile} --engine dfsssp-nue"), "routing"),
+        (&format!("{dumps} --engine updn"), "routing"),
+    ] {
+        let mut command = Command::new(program("sapphire")?);
+        command.args(words(line)).current_dir(directory.path());
+        command.env("TERM", "xterm");
+        let mut terminal = Terminal::start(command, (24, 100))?;
+        terminal.wait(step, |text| shows_share(text, step))?;
+        let signalled = Instant::now();
+        terminal.signal("INT")?;
+        let status = terminal.wait_ended()?;
+        // 0.2 s where nothing else runs; the work itself has many seconds left.
+        let took = signalled.elapsed();
+        ensure!(took < Duration::from_secs(3), "{line}: {took:?}");
+        ensure!(status.code() == Some(130), "{line}: {:?}", status.code());
+        eprintln!("{line}: ended {took:?} after the signal");
+        ensure!(files(&directory.path().join("big"))? == before, "{line}");
+    }
+    Ok(())
+}
+
 const BENCH: &str = "bench --fabric net --torus-conf torus-2QoS.conf --workload lid --requests 64 \
                      --seconds 1800 --repeat 1 --instructions never";
 
@@ -232,6 +273,81 @@ fn a_load_shows_how_far_it_is_and_prints_what_it_saw() -> Result<()> {
         quiet.err
     );
     ensure!(!quiet.out.contains("interrupted"), "{}", quiet.out);
+    Ok(())
+}
+
+/// What was counted until then, whatever it waits for just now.
+#[test]
+fn a_comparison_that_is_interrupted_tells_its_counts() -> Result<()> {
+    let mut bed = Bed::new(CONFIG)?;
+    bed.serve()?;
+    let compare = "compare --config sapphired.toml --via ring:ring --pairs 10000000";
+    for json in ["", "--json"] {
+        let running = Running::start(bed.dir(), &format!("{compare} {json}"))?;
+        running.says("sapphire: comparing, ")?;
+        running.signal("INT")?;
+        let ended = running.end()?;
+        ensure!(ended.code == Some(130), "{:?}: {}", ended.code, ended.err);
+        ensure!(
+            ended.err.ends_with("sapphire: interrupted\n"),
+            "{}",
+            ended.err
+        );
+        ensure!(ended.out.lines().count() == 1, "{}", ended.out);
+        if json.is_empty() {
+            let words = " answered, 0 different; interrupted\n";
+            ensure!(ended.out.ends_with(words), "{}", ended.out);
+            continue;
+        }
+        let whole: Value = serde_json::from_str(&ended.out)?;
+        let count = |name: &str| whole[name].as_u64().context("a count");
+        ensure!(
+            whole["interrupted"] == true && count("different")? == 0,
+            "{whole}"
+        );
+        ensure!((1..10_000_000).contains(&count("asked")?), "{whole}");
+        ensure!(count("asked")? == count("answered")?, "{whole}");
+    }
+    Ok(())
+}
+
+/// What was shown until then is summed up.
+#[test]
+fn a_demo_that_is_interrupted_sums_up_what_it_has_shown() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let shows = |running: &Running, line: &'static str| {
+        let shown = || Ok(fs::read_to_string(&running.out)?.contains(line));
+        wait_for(line, PATIENCE, shown)
+    };
+    let last = |ended: &Ended| -> Result<Value> {
+        ensure!(ended.code == Some(130), "{:?}: {}", ended.code, ended.err);
+        ensure!(ended.out.contains("\ninterrupted"), "{}", ended.out);
+        let last = ended.out.lines().last().context("a line")?;
+        Ok(serde_json::from_str(last)?)
+    };
+    // Long enough for a signal in the second workload.
+    let running = Running::start(directory.path(), "demo --radix 3 --seconds 3 --json")?;
+    shows(&running, "of worker CPU each")?;
+    running.signal("INT")?;
+    let report = last(&running.end()?)?;
+    ensure!(
+        report["interrupted"] == true && report["wrong"] == 0,
+        "{report}"
+    );
+    let workloads = report["workloads"].as_array().context("workloads")?;
+    ensure!((1..3).contains(&workloads.len()), "{report}");
+    ensure!(report.get("swap_us").is_none(), "{report}");
+
+    let running = Running::start(directory.path(), "demo --sm --radix 9 --json")?;
+    shows(&running, "  walked    ")?;
+    running.signal("TERM")?;
+    let mut ended = running.end()?;
+    ensure!(ended.code == Some(143), "{:?}: {}", ended.code, ended.err);
+    ended.code = Some(130);
+    let report = last(&ended)?;
+    ensure!(report["interrupted"] == true, "{report}");
+    let steps = report["steps"].as_array().context("steps")?;
+    ensure!((1..7).contains(&steps.len()), "{report}");
     Ok(())
 }
 

@@ -144,10 +144,63 @@ fn a_program_in_c_is_linked(root: &Path) -> Result<()> {
 fn the_script_says_what_it_takes() -> Result<()> {
     let script = repository().join("tools/package/build");
     let help = printed(Command::new(&script).arg("--help"))?;
-    for word in ["--out", "--built", "--lint", "SOURCE_DATE_EPOCH"] {
+    for word in [
+        "--out",
+        "--built",
+        "--lint",
+        "--maintainer",
+        "SAPPHIRE_MAINTAINER",
+        "SOURCE_DATE_EPOCH",
+    ] {
         ensure!(help.contains(word), "{help}");
     }
     let wrong = Command::new(&script).arg("--nothing").output()?;
     ensure!(wrong.status.code() == Some(2), "{wrong:?}");
+    // What would end a line of a file, or be a macro of rpmbuild, is no name.
+    for maintainer in [
+        "Jane Doe",
+        "<jane@example.org>",
+        "J <a@b>\nX: y",
+        "%{x} <a@b>",
+    ] {
+        let mut wrong = Command::new(&script);
+        let wrong = wrong.args(["--maintainer", maintainer]).output()?;
+        let said = String::from_utf8_lossy(&wrong.stderr);
+        ensure!(
+            wrong.status.code() == Some(1) && said.contains("expected a maintainer such as"),
+            "{maintainer}: {wrong:?}"
+        );
+    }
+    Ok(())
+}
+
+/// Each package names whom its users turn to, who is nobody's stranger where nothing was said.
+#[test]
+fn packages_have_the_maintainer_that_was_named() -> Result<()> {
+    if let Some(why) = unavailable() {
+        return sa_tests::skip(why);
+    }
+    for (named, expected) in [
+        (
+            Some("Ünal O'Neil & Co <u.oneil@example.org>"),
+            "Ünal O'Neil & Co <u.oneil@example.org>",
+        ),
+        (None, "Sapphire developers <sapphire@sapphire.invalid>"),
+    ] {
+        let out = tempfile::tempdir()?;
+        let more: Vec<_> = named
+            .map(|it| ("SAPPHIRE_MAINTAINER", it))
+            .into_iter()
+            .collect();
+        for package in pack(&repository(), out.path(), &more)? {
+            let field = printed(
+                Command::new("dpkg-deb")
+                    .arg("-f")
+                    .arg(&package)
+                    .arg("Maintainer"),
+            )?;
+            ensure!(field.trim() == expected, "{}: {field}", package.display());
+        }
+    }
     Ok(())
 }

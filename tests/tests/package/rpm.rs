@@ -92,6 +92,13 @@ fn rpms_install_what_an_operator_looks_for() -> Result<()> {
     )?;
     let wanted = "/etc/sapphire/sapphired-local.toml\n/etc/sapphire/sapphired.toml\n";
     ensure!(of_etc == wanted, "{of_etc}");
+    for rpm in &made {
+        let packager = asked(rpm, "%{PACKAGER}")?;
+        ensure!(
+            packager == "Sapphire developers <sapphire@sapphire.invalid>",
+            "{packager}"
+        );
+    }
     debug_symbols_are_apart(&root)?;
     let requires = "[%{REQUIRENAME}\n]";
     let devel = asked(named(&made, "libsapphire-sa-devel")?, requires)?;

@@ -1,9 +1,11 @@
 //! A fabric, compiled: what `sapphire compile`, `check`, `route`, `explain` and `draw` know of it.
 
+use std::fmt::Display;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 
-use policy::Query;
+use policy::{ParseOptions, Query};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -12,6 +14,7 @@ use sa_compiler::export::{self, Psl};
 use sa_compiler::pipeline::{self, Compiled, Inputs, Stamp};
 use sa_source::{SaReadError, SaSource, Wants};
 use sa_text::Location;
+use sa_wire::Lmc;
 
 use crate::errors::{compilation, input, refused, unreachable};
 use crate::snapshot::Snapshot;
@@ -33,7 +36,11 @@ impl Fabric {
     /// Of files: as `sapphire compile --fabric` takes them.
     #[staticmethod]
     #[pyo3(signature = (fabric, *, torus_conf = None, engine = None, policy = None, partitions = None,
-        opensm_conf = None, lids = None, qos = None, fail = Vec::new()))]
+        opensm_conf = None, lids = None, qos = None, fail = Vec::new(), root_guids = None, lmc = None,
+        sm_node = None, prefix_routes = None, aliases = None, dialect = None,
+        endpoint_mask_required = None, scope_precedence = None, service_id_encoding = None,
+        echo = None, partitions_as_groups = false, extensions = true, apply_setup = false,
+        ulp_names = None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn compile(
         py: Python<'_>,
@@ -46,19 +53,48 @@ impl Fabric {
         lids: Option<PathBuf>,
         qos: Option<bool>,
         fail: Vec<String>,
+        root_guids: Option<PathBuf>,
+        lmc: Option<u8>,
+        sm_node: Option<String>,
+        prefix_routes: Option<PathBuf>,
+        aliases: Option<PathBuf>,
+        dialect: Option<&str>,
+        endpoint_mask_required: Option<bool>,
+        scope_precedence: Option<&str>,
+        service_id_encoding: Option<&str>,
+        echo: Option<&str>,
+        partitions_as_groups: bool,
+        extensions: bool,
+        apply_setup: bool,
+        ulp_names: Option<PathBuf>,
     ) -> PyResult<Self> {
         let inputs = Inputs {
             fabric,
             torus_conf,
-            engine: engine
-                .map(|name| name.parse().map_err(|error| input(error, None)))
-                .transpose()?,
+            engine: word(engine)?,
             policy,
             partitions,
             opensm_conf,
             lids,
             qos,
             failed: fail,
+            root_guids,
+            lmc: lmc.map(checked).transpose()?,
+            sm_node,
+            prefix_routes,
+            aliases,
+            dialect: word(dialect)?,
+            reading: ParseOptions {
+                endpoint_mask_required,
+                scope_precedence: word(scope_precedence)?,
+                service_id_encoding: word(service_id_encoding)?,
+                echo: word(echo)?,
+                partitions_as_groups,
+                extensions,
+                ..ParseOptions::default()
+            },
+            apply_setup,
+            ulp_names,
             ..Self::usual()
         };
         py.detach(|| Self::of(inputs))
@@ -255,6 +291,17 @@ impl Fabric {
         let compiled = compiled.map_err(|error| compilation(&error, &inputs))?;
         Ok(Self { compiled, inputs })
     }
+}
+
+/// One of the words that a type knows. Errors: the type's own, which lists them.
+fn word<T: FromStr<Err: Display>>(given: Option<&str>) -> PyResult<Option<T>> {
+    let parsed = given.map(|word| word.parse().map_err(|error| input(error, None)));
+    parsed.transpose()
+}
+
+/// Errors: no LMC.
+fn checked(lmc: u8) -> PyResult<Lmc> {
+    Lmc::new(lmc).map_err(|error| input(error, None))
 }
 
 /// Errors: negative, or more than fits.

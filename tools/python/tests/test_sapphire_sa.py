@@ -56,6 +56,23 @@ class Fabrics(unittest.TestCase):
         with self.assertRaises(sa.InputError):
             sa.explain(FABRIC, "nobody", "9")
 
+    def test_options_are_those_of_the_tool(self):
+        # Two LIDs a port; the second switch is the root.
+        with open("net", encoding="utf-8") as net:
+            guids = [line.split("=")[1].split("(")[0].strip() for line in net if line.startswith("switchguid")]
+        with open("roots", "w", encoding="utf-8") as roots:
+            roots.write(guids[1] + "\n")
+        host = FABRIC.hosts()[7][0]
+        other = sa.Fabric.compile("net", engine="updn", root_guids="roots", lmc=1, sm_node=host, partitions_as_groups=True)
+        lids = {name: lid for name, _, lid in other.hosts()}
+        self.assertEqual((other.engine, lids[host]), ("updn", 2))
+        self.assertTrue(all(lid % 2 == 0 for lid in lids.values()), lids)
+        for wrong in ({"lmc": 8}, {"dialect": "yaml"}, {"echo": "loud"}, {"scope_precedence": "second"}):
+            with self.assertRaises(sa.InputError):
+                sa.Fabric.compile("net", policy="policy.conf", **wrong)
+        with self.assertRaises(sa.InputError):
+            sa.Fabric.compile("net", root_guids="no-such-file", engine="updn")
+
     def test_routes_are_dumped_and_read_again(self):
         FABRIC.route("dumps")
         again = sa.Fabric.compile("dumps")

@@ -22,6 +22,7 @@ use super::prepare::Prepared;
 use super::show;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
+use crate::interrupt::Seen;
 
 /// Requests per publication.
 pub(super) const BATCH: usize = 32;
@@ -42,12 +43,14 @@ pub(super) struct Workload {
     pub(super) spun_ns_per_query: f64,
 }
 
-/// What all of it showed.
+/// What all of it showed, or what was through when a signal came.
 /// The sums are over workloads and changes, closed loops and open ones.
+#[derive(Default)]
 pub(super) struct Results {
     /// In the order in which they ran.
     pub(super) workloads: Vec<Workload>,
-    pub(super) changes: Changes,
+    /// None until all of them are over: what each state lost is only known then.
+    pub(super) changes: Option<Changes>,
     /// What this machine does to a thread by itself, measured before any load.
     pub(super) floor: PauseFloor,
     /// All that were sent.
@@ -61,7 +64,7 @@ pub(super) struct Results {
 /// Runs the workloads, then changes the fabric under load.
 /// One line for all of it, with a worker that is stopped between workloads and never made anew.
 /// Errors: threads or memory are missing, or a snapshot does not verify.
-pub(super) fn run(prepared: &Prepared, seconds: f64) -> Outcome<Results> {
+pub(super) fn run(prepared: &Prepared, seconds: f64, seen: &Seen<Results>) -> Outcome {
     let pools = Pools::new(prepared);
     let seconds = Duration::from_secs_f64(seconds);
     let mut line = or_fail(Line::new())?;
@@ -69,29 +72,33 @@ pub(super) fn run(prepared: &Prepared, seconds: f64) -> Outcome<Results> {
     line.publish(Snapshot::from_bytes(prepared.mapped.as_bytes()).map_err(Failure::failed)?);
     // While nothing else runs.
     let floor = line.pause_floor();
-    let mut workloads = Vec::new();
+    seen.with(|results| results.floor = floor);
     for (name, pool) in &pools.workloads {
         let done = workload(&mut line, name, pool, seconds)?;
-        show::workload(&done);
-        workloads.push(done);
+        seen.with(|results| results.add_workload(done));
     }
     let changes = changes::run(&mut line, prepared, &pools.changes, seconds.div_f64(2.0))?;
-    show::changes(&changes);
-    // One place for the three sums, so that none forgets the changes.
-    let sum = |of_workload: fn(&Workload) -> u64, of_changes: u64| {
-        workloads.iter().map(of_workload).sum::<u64>() + of_changes
-    };
-    Ok(Results {
-        queries: sum(
-            |it| it.closed.queries + it.open.sent,
-            changes.closed.queries,
-        ),
-        lost: sum(|it| it.closed.lost + it.open.lost, changes.closed.lost),
-        wrong: sum(|it| it.closed.wrong + it.open.wrong, changes.closed.wrong),
-        workloads,
-        changes,
-        floor,
-    })
+    seen.with(|results| results.add_changes(changes));
+    Ok(())
+}
+
+// Shown and counted together, so that a signal in between tells no sum without its lines.
+impl Results {
+    fn add_workload(&mut self, done: Workload) {
+        show::workload(&done);
+        self.queries += done.closed.queries + done.open.sent;
+        self.lost += done.closed.lost + done.open.lost;
+        self.wrong += done.closed.wrong + done.open.wrong;
+        self.workloads.push(done);
+    }
+
+    fn add_changes(&mut self, changes: Changes) {
+        show::changes(&changes);
+        self.queries += changes.closed.queries;
+        self.lost += changes.closed.lost;
+        self.wrong += changes.closed.wrong;
+        self.changes = Some(changes);
+    }
 }
 
 /// Errors: the line's threads; no memory for a histogram.

@@ -17,6 +17,8 @@
 //! pair its path or changes an SL. Rates and latencies are what this machine gives in two seconds,
 //! and are no benchmark; `sapphire bench` is.
 //!
+//! Ctrl-C ends it at once: what was shown until then is summed up, and `--json` has it with `interrupted`.
+//!
 //! `demo --sm` shows the Subnet Manager instead ([`sm`]).
 
 mod changes;
@@ -32,10 +34,12 @@ use std::time::Duration;
 use clap::Args;
 use policy::model::criterion::{Field, Numbers};
 use sa_compiler::account::{Pair, account};
+use sa_compiler::pipeline::Timings;
 use serde::Serialize;
 
 use crate::explain;
 use crate::failure::{Failure, Outcome};
+use crate::interrupt::{self, Seen};
 use crate::json::{self, Document};
 use crate::simulate::compare::Difference;
 
@@ -65,16 +69,24 @@ pub(crate) fn run(verb: &Demo) -> Outcome {
         return Err(Failure::usage("--seconds: expected 0.1 to 3600".to_owned()));
     }
     let prepared = prepare::prepare(verb.radix)?;
-    let results = load::run(&prepared, verb.seconds)?;
-    outln!("\none pair explained");
-    let before = &prepared.before;
-    let explained = account(&before.snapshot, &before.parts, &pair(&prepared), None);
-    explain::print(&explained.map_err(Failure::failed)?);
-    show::totals(&results);
-    if verb.json {
-        print_json(&prepared, &results)?;
-    }
-    judge(&results)
+    let (json, built) = (verb.json, Built::of(&prepared));
+    let tell = move |results: &load::Results, is_interrupted| {
+        show::totals(results, is_interrupted);
+        if json {
+            print_json(&built, results, is_interrupted)?;
+        }
+        judge(results)
+    };
+    let so_far = move |results: &load::Results| tell(results, true);
+    let results = interrupt::telling(so_far, |seen: &Seen<_>| {
+        load::run(&prepared, verb.seconds, seen)?;
+        outln!("\none pair explained");
+        let before = &prepared.before;
+        let explained = account(&before.snapshot, &before.parts, &pair(&prepared), None);
+        explain::print(&explained.map_err(Failure::failed)?);
+        Ok(())
+    })?;
+    tell(&results, false)
 }
 
 /// What the run has to keep: no reply lost or wrong, and of wired pairs no path lost and no SL
@@ -86,12 +98,10 @@ fn judge(results: &load::Results) -> Outcome {
             "{lost} replies lost, {wrong} wrong"
         )));
     }
-    let failures = results.changes.failures.iter();
+    let failures = results.changes.iter().flat_map(|it| &it.failures);
     let is_bad = |difference: &Difference| difference.pairs_lost + difference.sl_changes > 0;
-    match failures
-        .map(|failed| &failed.difference)
-        .find(|it| is_bad(it))
-    {
+    let mut differences = failures.map(|failed| &failed.difference);
+    match differences.find(|it| is_bad(it)) {
         None => Ok(()),
         Some(difference) => Err(Failure::failed(format!(
             "after a failure {} wired pairs lost their path and {} changed SL",
@@ -142,12 +152,38 @@ struct Report<'a> {
     /// The proof.
     check_ms: f64,
     /// From the publication of the changed policy until the worker answered from it.
-    swap_us: f64,
+    /// None where a signal came before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    swap_us: Option<f64>,
     /// Of the healthy fabric.
     snapshot_bytes: usize,
     hosts: usize,
     switches: usize,
     failures: Vec<Failed<'a>>,
+    /// A signal came before all was shown.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
+}
+
+/// What is told of the healthy fabric.
+#[derive(Debug, Clone, Copy)]
+struct Built {
+    timings: Timings,
+    snapshot_bytes: usize,
+    hosts: usize,
+    switches: usize,
+}
+
+impl Built {
+    fn of(prepared: &prepare::Prepared) -> Self {
+        let info = prepared.before.snapshot.info();
+        Self {
+            timings: prepared.before.timings,
+            snapshot_bytes: info.bytes,
+            hosts: info.hosts,
+            switches: info.switches,
+        }
+    }
 }
 
 impl Document for Report<'_> {
@@ -194,7 +230,7 @@ struct Failed<'a> {
 }
 
 /// The same values as the lines for people, without rounding.
-fn print_json(prepared: &prepare::Prepared, results: &load::Results) -> Outcome {
+fn print_json(built: &Built, results: &load::Results, interrupted: bool) -> Outcome {
     let workloads = results.workloads.iter().map(|load| Workload {
         name: load.name,
         mqps: load.closed.mqps(),
@@ -204,7 +240,9 @@ fn print_json(prepared: &prepare::Prepared, results: &load::Results) -> Outcome 
         p99_ns: load.open.quantile_ns(0.99),
         p999_ns: load.open.quantile_ns(0.999),
     });
-    let failures = results.changes.failures.iter().map(|failed| Failed {
+    let changes = results.changes.as_ref();
+    let failures = changes.into_iter().flat_map(|it| &it.failures);
+    let failures = failures.map(|failed| Failed {
         what: &failed.what,
         reroute_ms: ms(failed.timings.route),
         check_ms: ms(failed.timings.check),
@@ -217,7 +255,7 @@ fn print_json(prepared: &prepare::Prepared, results: &load::Results) -> Outcome 
         lost: failed.seen.lost,
         wrong: failed.seen.wrong,
     });
-    let (info, timings) = (prepared.before.snapshot.info(), prepared.before.timings);
+    let timings = built.timings;
     json::print(&Report {
         workloads: workloads.collect(),
         lost: results.lost,
@@ -225,11 +263,12 @@ fn print_json(prepared: &prepare::Prepared, results: &load::Results) -> Outcome 
         build_ms: ms(timings.build),
         route_ms: ms(timings.route),
         check_ms: ms(timings.check),
-        swap_us: ms(results.changes.policy_swap) * 1e3,
-        snapshot_bytes: info.bytes,
-        hosts: info.hosts,
-        switches: info.switches,
+        swap_us: changes.map(|it| ms(it.policy_swap) * 1e3),
+        snapshot_bytes: built.snapshot_bytes,
+        hosts: built.hosts,
+        switches: built.switches,
         failures: failures.collect(),
+        interrupted,
     })
 }
 

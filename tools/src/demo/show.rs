@@ -122,7 +122,18 @@ fn clear() {
 /// Everything together, and how far latencies can be trusted on this machine.
 /// Told last, since it is what the run is judged by; the pauses are told so that nobody takes the
 /// machine's for the server's.
-pub(super) fn totals(results: &Results) {
+pub(super) fn totals(results: &Results, is_interrupted: bool) {
+    clear();
+    if is_interrupted {
+        let changes = match results.changes {
+            Some(_) => "all changes are",
+            None => "no change is",
+        };
+        outln!(
+            "\ninterrupted: {} workloads are through, {changes}; what was under way does not count",
+            results.workloads.len()
+        );
+    }
     outln!(
         "\n{} queries, {} lost, {} wrong (every reply compared whole with the reference)",
         results.queries,

@@ -22,6 +22,7 @@
 use super::columns::Columns;
 use super::graph::{Channel, Graph, NO_SLOT};
 use crate::topology::count32;
+use crate::watch::Stretch;
 
 /// What a channel weighs more for each LID of the same port that uses it.
 /// 44 bits are more than all paths of a fabric (2^16 times 2^16) over 2^12 hops; 128 LIDs and 2^12 hops more
@@ -139,9 +140,11 @@ pub(super) struct Balance<'a> {
 
 /// Fills the columns to switches with hosts; switches that are not wired to a destination have no way. Ways to
 /// switches without hosts are the layers' to search.
-pub(super) fn fill(graph: &Graph, columns: &mut Columns) -> Loads {
+pub(super) fn fill(graph: &Graph, columns: &mut Columns, share: Stretch<'_>) -> Loads {
     let mut balance = Balance::new(graph);
-    for pass in 0..passes(graph, columns) {
+    let passes = passes(graph, columns);
+    for pass in 0..passes {
+        let done = share.nth(pass, passes).count(graph.switches());
         // Squares only where they fit: with larger loads they would be cut, and say nothing.
         let is_small = balance.loads.most() < MOST_SQUARED / 2;
         balance.set(match pass {
@@ -149,9 +152,12 @@ pub(super) fn fill(graph: &Graph, columns: &mut Columns) -> Loads {
             _ => Weigh::Loads,
         });
         // Switches without hosts carry only management, and take what is left.
-        for switch in graph.all_switches().filter(|to| graph.has_hosts(*to)) {
-            balance.aim_at(switch);
-            balance.place(columns, switch, pass > 0);
+        for switch in graph.all_switches() {
+            if graph.has_hosts(switch) {
+                balance.aim_at(switch);
+                balance.place(columns, switch, pass > 0);
+            }
+            done.add(1);
         }
     }
     balance.loads

@@ -18,6 +18,7 @@ use super::layer::Layer;
 use super::pairs::Pairs;
 use super::search::Search;
 use crate::shortest::distances::Distances;
+use crate::watch::Stretch;
 
 /// Layers of pairs.
 struct Layers<'a> {
@@ -41,18 +42,28 @@ pub(super) fn fit(
     columns: &mut Columns,
     loads: &Loads,
     most: u8,
+    share: Stretch<'_>,
 ) -> Option<(Pairs, usize)> {
     let mut layers = Layers::new(graph, most);
     let mut pairs = Pairs::none(graph.switches());
+    let with_hosts = graph.all_switches().filter(|to| graph.has_hosts(*to));
+    let with_hosts = with_hosts.count();
+    let placing = 100 * with_hosts as u64 / (graph.switches() as u64).max(1);
+    let done = share.cut(0..placing).count(with_hosts * graph.switches());
     // Farther than a byte counts to is told as the farthest.
     for hops in (0..=u8::MAX).rev() {
         for to in graph.all_switches().filter(|to| graph.has_hosts(*to)) {
             let all = (0..).zip(distances.from(Graph::ix(to)));
+            let mut placed = 0;
             for (from, _) in all.filter(|(_, far)| **far == hops) {
                 layers.place(columns, from, to, &mut pairs)?;
+                placed += 1;
             }
+            done.add(placed);
         }
     }
+    drop(done);
+    let done = share.cut(placing..100).count(graph.switches() - with_hosts);
     let mut search = Search::new(graph);
     for to in graph.all_switches().filter(|to| !graph.has_hosts(*to)) {
         let slots = columns.slots_mut(columns.of(to).start);
@@ -61,6 +72,7 @@ pub(super) fn fit(
         for column in columns.of(to).skip(1) {
             columns.copy_first(column);
         }
+        done.add(1);
     }
     Some((pairs, layers.layers.len()))
 }

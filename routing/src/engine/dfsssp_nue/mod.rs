@@ -53,6 +53,7 @@ use crate::shortest::distances::Distances;
 use crate::tables::sl2vl::{Sl2Vl, Sl2VlByKind};
 use crate::tables::{EngineFacts, Origin, PathSlRule, PathSlTable, Qos, Routes};
 use crate::topology::{PortNumbers, Topology};
+use crate::watch::Stretch;
 
 /// Layers of shortest ways, else Nue; see the module.
 pub(super) struct DfssspNue;
@@ -63,7 +64,14 @@ impl Engine for DfssspNue {
     }
 
     fn route(&self, request: &Request<'_>) -> Result<Routes, Refusal> {
-        Ok(route(request.topology, request.qos, request.before))
+        let Request {
+            topology,
+            qos,
+            before,
+            ..
+        } = *request;
+        let route = |share: Stretch<'_>| route_watched(topology, qos, before, share);
+        Ok(request.watch.share(route))
     }
 }
 
@@ -73,13 +81,28 @@ impl Engine for DfssspNue {
 /// back. A fabric with a switch or cable that was not there before is routed anew, and so is one whose ways that
 /// are left do not go together with those that are new.
 pub fn route(topology: &Topology, qos: Qos, before: Option<Before<'_>>) -> Routes {
+    route_watched(topology, qos, before, Stretch::nobody())
+}
+
+/// [`route`], which says how much of it is done.
+fn route_watched(
+    topology: &Topology,
+    qos: Qos,
+    before: Option<Before<'_>>,
+    share: Stretch<'_>,
+) -> Routes {
     let graph = Graph::new(topology);
     let vls = match qos {
         Qos::On => least_vls(topology),
         Qos::Off => 1,
     };
     let own = before.filter(|before| before.routes.engine() == EngineKind::DfssspNue);
-    let kept = own.and_then(|before| again::route(&graph, topology, vls, before));
+    // Going on from what there was is quick, or is given up.
+    let (going_on, starting) = match own {
+        Some(_) => (share.cut(0..30), share.cut(30..97)),
+        None => (share.cut(0..0), share.cut(0..97)),
+    };
+    let kept = own.and_then(|before| again::route(&graph, topology, vls, before, going_on));
     match kept {
         Some(kept) => {
             let routes = finish(topology, &graph, vls, &kept.ways);
@@ -89,7 +112,12 @@ pub fn route(topology: &Topology, qos: Qos, before: Option<Before<'_>>) -> Route
             }
         }
         None => {
-            let routes = finish(topology, &graph, vls, &anew(topology, &graph, vls));
+            let routes = finish(
+                topology,
+                &graph,
+                vls,
+                &anew(topology, &graph, vls, starting),
+            );
             let origin = Origin {
                 topology: topology.clone(),
                 routes: routes.clone(),
@@ -110,16 +138,26 @@ struct Ways {
 }
 
 /// Ways that owe nothing to earlier ones.
-fn anew(topology: &Topology, graph: &Graph, vls: u8) -> Ways {
+fn anew(topology: &Topology, graph: &Graph, vls: u8, share: Stretch<'_>) -> Ways {
     let mut columns = Columns::new(topology);
-    let loads = balance::fill(graph, &mut columns);
+    // Whether layers will do is seen at the end: with one VL seldom, with more mostly.
+    let (balanced, layered) = if vls == 1 { (30, 40) } else { (40, 80) };
+    let loads = balance::fill(graph, &mut columns, share.cut(0..balanced));
     let distances = Distances::measure(topology);
-    if let Some((mut pairs, count)) = layers::fit(graph, &distances, &mut columns, &loads, vls) {
+    let fitted = layers::fit(
+        graph,
+        &distances,
+        &mut columns,
+        &loads,
+        vls,
+        share.cut(balanced..layered),
+    );
+    if let Some((mut pairs, count)) = fitted {
         spread::spread(graph, &mut pairs, count, vls);
         return Ways { columns, pairs };
     }
     columns.clear();
-    let pairs = nue::fill(graph, &mut columns, vls);
+    let pairs = nue::fill(graph, &mut columns, vls, share.cut(layered..100));
     Ways { columns, pairs }
 }
 

@@ -15,20 +15,27 @@ use super::graph::{Graph, NO_SLOT, NOWHERE};
 use super::layer::Layer;
 use super::pairs::Pairs;
 use super::search::Search;
+use crate::watch::{Count, Stretch};
 
 /// How often a destination is searched with more switches on the tree, before all are.
 const TRIES: u32 = 6;
 
+/// How often all destinations are searched in one try, at most.
+const MOST_ROUNDS: usize = 4;
+
 /// Fills all columns on `vls` VLs. Cost: O(LIDs x channels), and the searches for cycles: each turn is looked
 /// at once a VL, and again where a search had to be undone.
-pub(super) fn fill(graph: &Graph, columns: &mut Columns, vls: u8) -> Pairs {
+pub(super) fn fill(graph: &Graph, columns: &mut Columns, vls: u8, share: Stretch<'_>) -> Pairs {
     let groups = divide(graph, columns, vls);
     let mut search = Search::new(graph);
     let mut best: Option<(u128, Vec<u8>)> = None;
-    for nth in 0..rounds(graph, columns, 32.min(graph.switches())) {
+    let tries = rounds(graph, columns, 32.min(graph.switches()));
+    // A try looks at each destination once for its tree, and in each of its rounds.
+    let done = share.count(tries * (1 + rounds(graph, columns, MOST_ROUNDS)) * graph.switches());
+    for nth in 0..tries {
         // Each round with other roots: which of them is best is only seen by trying.
         columns.clear();
-        let loads = attempt(graph, columns, &groups, nth, &mut search);
+        let loads = attempt(graph, columns, &groups, nth, &mut search, &done);
         let squares = loads.squares();
         // Fewer squares: the fuller a channel the more it counts.
         if best.as_ref().is_none_or(|(least, _)| squares < *least) {
@@ -69,6 +76,7 @@ fn attempt(
     groups: &[Vec<u32>],
     nth: usize,
     search: &mut Search,
+    done: &Count<'_>,
 ) -> Loads {
     let mut loads = Loads::new(graph);
     let part = |destinations: &'_ Vec<u32>| {
@@ -76,6 +84,7 @@ fn attempt(
         // The order of the layer begins as the tree has it, so that its turns cost nothing.
         let mut layer = Layer::new(graph, &tree.channels(graph));
         reserve(graph, &tree, search, destinations, &mut layer);
+        done.add(destinations.len());
         (tree, layer)
     };
     let parts = groups.iter().map(|destinations| {
@@ -88,7 +97,7 @@ fn attempt(
     });
     let mut parts: Vec<Part<'_>> = parts.collect();
     // Again with the loads known; turns that are used stay so, which never closes a cycle.
-    for _ in 0..rounds(graph, columns, 4) {
+    for _ in 0..rounds(graph, columns, MOST_ROUNDS) {
         for part in &mut parts {
             let mut escape = Escape {
                 graph,
@@ -99,6 +108,7 @@ fn attempt(
             };
             for to in part.destinations {
                 escape.place_all(columns, *to);
+                done.add(1);
             }
         }
     }

@@ -33,6 +33,7 @@ use crate::parallel;
 use crate::placement::{PlacedSwitch, PoolIx, Torus};
 use crate::tables::{Lft, NO_PATH, Routes};
 use crate::topology::{SwitchIx, Topology, count32};
+use crate::watch::Stretch;
 use sa_wire::Guid;
 use std::collections::HashMap;
 
@@ -43,9 +44,10 @@ pub(super) fn build(
     torus: &Torus,
     config: &TorusConfig,
     before: Before<'_>,
+    share: Stretch<'_>,
 ) -> (Lft, Vec<(SwitchIx, PoolIx)>) {
     let Some(old) = Old::new(before, torus) else {
-        return lft::build_partly(topology, torus, config);
+        return lft::build_partly(topology, torus, config, share);
     };
     let destinations = lft::destinations(topology, torus, config);
     let maker = Maker {
@@ -55,8 +57,11 @@ pub(super) fn build(
         destinations,
         old,
     };
-    let shared = maker.is_still().then(|| maker.share()).flatten();
-    shared.unwrap_or_else(|| maker.copy())
+    let shared = maker
+        .is_still()
+        .then(|| maker.share(share.cut(0..20)))
+        .flatten();
+    shared.unwrap_or_else(|| maker.copy(share.cut(20..100)))
 }
 
 /// Makes the tables that have to be made anew.
@@ -85,11 +90,15 @@ impl Maker<'_> {
     /// The tables before, in the same memory, but for some switches. None where so many have others
     /// by now that this saves nothing.
     /// Errors are kept: a pair without a way in an old table would have been refused then.
-    fn share(&self) -> Option<(Lft, Vec<(SwitchIx, PoolIx)>)> {
+    fn share(&self, share: Stretch<'_>) -> Option<(Lft, Vec<(SwitchIx, PoolIx)>)> {
         let before = self.old.routes.lfts();
+        let done = share.count(before.switches());
         let parts = parallel::over_range(before.switches(), before.size(), |range| {
             let switches = range.map(|index| SwitchIx(count32(index)));
-            let others = switches.filter(|switch| !self.keeps(*switch));
+            let others = switches.filter(|switch| {
+                done.add(1);
+                !self.keeps(*switch)
+            });
             others.collect::<Vec<_>>()
         });
         // Tables are only listed here; they are filled below, and not at all where there are too many.
@@ -137,8 +146,9 @@ impl Maker<'_> {
     /// All tables in memory of their own.
     /// Rows that stay are copied from the old table, not from the row beside it: indices may
     /// differ.
-    fn copy(&self) -> (Lft, Vec<(SwitchIx, PoolIx)>) {
+    fn copy(&self, share: Stretch<'_>) -> (Lft, Vec<(SwitchIx, PoolIx)>) {
         let max_lid = self.topology.max_lid();
+        let done = share.count(self.topology.switches.len());
         let stride = usize::from(max_lid) + 1;
         let (lft, lost) = Lft::filled(self.topology, max_lid, |first, rows| {
             let mut lost = Vec::new();
@@ -161,6 +171,7 @@ impl Maker<'_> {
                     row.fill(NO_PATH);
                     self.fill(switch, row, &mut lost);
                 }
+                done.add(1);
             }
             lost
         });

@@ -22,6 +22,7 @@ use crate::placement::Coordinate;
 use crate::placement::{LOCAL_GROUP, PlacedSwitch, PoolIx, Torus};
 use crate::tables::{Lft, NO_PATH};
 use crate::topology::{Peer, SwitchIx, Topology, count32};
+use crate::watch::Stretch;
 
 /// Tables of all switches; those outside the torus stay empty.
 /// Errors: pairs of switches without a route.
@@ -31,10 +32,11 @@ pub(super) fn build(
     torus: &Torus,
     config: &TorusConfig,
     before: Option<Before<'_>>,
+    share: Stretch<'_>,
 ) -> Result<Lft, TorusReason> {
     let (lft, lost) = match before {
-        Some(before) => incremental::build(topology, torus, config, before),
-        None => build_partly(topology, torus, config),
+        Some(before) => incremental::build(topology, torus, config, before, share),
+        None => build_partly(topology, torus, config, share),
     };
     if lost.is_empty() {
         Ok(lft)
@@ -49,14 +51,17 @@ pub(in crate::engine) fn build_partly(
     topology: &Topology,
     torus: &Torus,
     config: &TorusConfig,
+    share: Stretch<'_>,
 ) -> (Lft, Vec<Lost>) {
     let destinations = destinations(topology, torus, config);
+    let done = share.count(topology.switches.len());
     let by_lid = ByLid::new(topology, &destinations);
     let lids = by_lid.destinations.len();
     let (lft, lost) = Lft::filled(topology, topology.max_lid(), |first, rows| {
         let mut filler = Filler::new(torus, &destinations, &by_lid);
         for (index, row) in (first..).zip(rows.chunks_mut(lids)) {
             filler.fill(SwitchIx(count32(index)), row);
+            done.add(1);
         }
         filler.lost
     });

@@ -70,6 +70,7 @@ use crate::placement::Torus;
 use crate::tables::sl2vl::Sl2Vl;
 use crate::tables::{EngineFacts, Lft, PathSlRule, Qos, Routes};
 use crate::topology::Topology;
+use crate::watch::Stretch;
 
 /// OpenSM's torus-2QoS, to the entry; see the module.
 /// Has no state of its own: routes before are in the request.
@@ -84,7 +85,14 @@ impl Engine for Torus2Qos {
         let EngineInput::TorusConf(config) = request.input else {
             return Err(wrong_input(EngineKind::Torus2Qos));
         };
-        route_from(request.topology, config, request.qos, request.before)
+        let Request {
+            topology,
+            qos,
+            before,
+            watch,
+            ..
+        } = *request;
+        watch.share(|share| route_from(topology, config, qos, before, share))
     }
 
     fn is_incremental(&self) -> bool {
@@ -96,7 +104,7 @@ impl Engine for Torus2Qos {
 /// Errors: every reason why it cannot be; the refusal holds the placement when that was complete.
 /// QoS off is one of them: without VLs no SL keeps anything apart.
 pub fn route(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Routes, Refusal> {
-    route_from(topology, config, qos, None)
+    route_from(topology, config, qos, None, Stretch::nobody())
 }
 
 /// [`route`], made from the routes of the same torus before it changed, which takes less work. The
@@ -108,7 +116,7 @@ pub fn reroute(
     qos: Qos,
     before: Before<'_>,
 ) -> Result<Routes, Refusal> {
-    route_from(topology, config, qos, Some(before))
+    route_from(topology, config, qos, Some(before), Stretch::nobody())
 }
 
 /// Routes, with or without routes from before, and words for callers of any engine.
@@ -117,8 +125,9 @@ fn route_from(
     config: &TorusConfig,
     qos: Qos,
     before: Option<Before<'_>>,
+    share: Stretch<'_>,
 ) -> Result<Routes, Refusal> {
-    let routed = route_typed(topology, config, qos, before);
+    let routed = route_typed(topology, config, qos, before, share);
     routed.map_err(|refused| refused.into_refusal(EngineKind::Torus2Qos, config))
 }
 
@@ -129,6 +138,7 @@ fn route_typed(
     config: &TorusConfig,
     qos: Qos,
     before: Option<Before<'_>>,
+    share: Stretch<'_>,
 ) -> Result<Routes, Refused> {
     // OpenSM's 4E44. Without QoS all SLs share VL 0, on which a ring is a cycle.
     if qos == Qos::Off {
@@ -144,7 +154,7 @@ fn route_typed(
     let mut reasons = accept::judge(topology, &torus, &mut warnings);
     if reasons.is_empty() {
         match (
-            lft::build(topology, &torus, config, before),
+            lft::build(topology, &torus, config, before, share),
             TorusTree::build(topology, &torus),
         ) {
             (Ok(lft), Ok(tree)) => {

@@ -65,6 +65,7 @@ use crate::placement::Torus;
 use crate::proof::{DependencyGraph, PathSls};
 use crate::tables::{Qos, Routes};
 use crate::topology::Topology;
+use crate::watch::Stretch;
 
 /// The engine torus-proved.
 /// Never incremental: it always starts from nothing.
@@ -76,10 +77,12 @@ impl Engine for TorusProved {
     }
 
     fn route(&self, request: &Request<'_>) -> Result<Routes, Refusal> {
-        match request.input {
-            EngineInput::TorusConf(config) => route(request.topology, config, request.qos),
-            _ => Err(wrong_input(EngineKind::TorusProved)),
-        }
+        let EngineInput::TorusConf(config) = request.input else {
+            return Err(wrong_input(EngineKind::TorusProved));
+        };
+        let (topology, qos) = (request.topology, request.qos);
+        let route = |share: Stretch<'_>| route_watched(topology, config, qos, share);
+        request.watch.share(route)
     }
 }
 
@@ -92,12 +95,27 @@ impl Engine for TorusProved {
 /// Errors: what [`super::torus::route`] refuses for other reasons than damage.
 /// Cost: far more than torus-2QoS where the torus is damaged, the same where it is whole.
 pub fn route(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Routes, Refusal> {
-    let routed = route_typed(topology, config, qos);
+    route_watched(topology, config, qos, Stretch::nobody())
+}
+
+/// [`route`], which says how much of it is done.
+fn route_watched(
+    topology: &Topology,
+    config: &TorusConfig,
+    qos: Qos,
+    share: Stretch<'_>,
+) -> Result<Routes, Refusal> {
+    let routed = route_typed(topology, config, qos, share);
     routed.map_err(|refused| refused.into_refusal(EngineKind::TorusProved, config))
 }
 
 /// [`route`], with reasons as torus-2QoS has them.
-fn route_typed(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Routes, Refused> {
+fn route_typed(
+    topology: &Topology,
+    config: &TorusConfig,
+    qos: Qos,
+    share: Stretch<'_>,
+) -> Result<Routes, Refused> {
     if qos == Qos::Off {
         return Err(TorusReason::QosOff.into());
     }
@@ -110,7 +128,9 @@ fn route_typed(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Ro
     let noticed = warnings.len();
     let reasons = accept::judge(topology, &torus, &mut warnings);
     let is_whole = warnings.len() == noticed && reasons.is_empty();
-    let (lft, lost) = lft::build_partly(topology, &torus, config);
+    // Where something is missing the search for ways takes longer than all tables.
+    let tables = if is_whole { 100 } else { 20 };
+    let (lft, lost) = lft::build_partly(topology, &torus, config, share.cut(0..tables));
     let tree = TorusTree::build(topology, &torus).ok();
     let usual = Usual {
         is_accepted: reasons.is_empty() && lost.is_empty() && tree.is_some(),
@@ -122,7 +142,8 @@ fn route_typed(topology: &Topology, config: &TorusConfig, qos: Qos) -> Result<Ro
     // A whole torus needs no proof: the rules of torus-2QoS are one.
     if !(usual.is_accepted && is_whole) {
         warnings.extend(reasons.into_iter().map(TorusWarning::BeyondTorus2Qos));
-        routes = mend(topology, config, routes, &usual, &mut warnings);
+        let share = share.cut(20..100);
+        routes = mend(topology, config, routes, &usual, &mut warnings, share);
     }
     Ok(routes.with_warnings(warnings))
 }
@@ -145,11 +166,12 @@ fn mend(
     mut routes: Routes,
     usual: &Usual,
     warnings: &mut Vec<TorusWarning>,
+    share: Stretch<'_>,
 ) -> Routes {
     let Some(torus) = &routes.facts.torus else {
         return routes;
     };
-    let plan = plan::plan(torus, usual.vls, usual.tree.as_ref());
+    let plan = plan::plan(torus, usual.vls, usual.tree.as_ref(), share);
     let is_usual = plan.changes.is_empty() && plan.tree == usual.tree;
     // The plan takes parallel cables for one, the check does not.
     // In that order, since the proof costs more than comparing plans.

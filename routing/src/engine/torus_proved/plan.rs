@@ -33,6 +33,7 @@ use crate::engine::torus::warning::TorusWarning;
 use crate::error::SwitchName;
 use crate::placement::{Coordinate, PoolIx, Torus};
 use crate::topology::{Topology, count32};
+use crate::watch::Stretch;
 
 /// How a damaged torus is routed.
 /// Nothing is changed yet: `mend` applies it to tables.
@@ -64,17 +65,23 @@ pub(super) struct Context<'a> {
 /// then with a multicast tree, then as few changes as possible. `vls` is the fewest data VLs
 /// between switches; `usual_tree` the tree that torus-2QoS would use.
 /// Cost: up to 18 runs over all destinations that have to be laid anew; mostly one.
-pub(super) fn plan(torus: &Torus, vls: u8, usual_tree: Option<&TorusTree>) -> Plan {
+pub(super) fn plan(
+    torus: &Torus,
+    vls: u8,
+    usual_tree: Option<&TorusTree>,
+    share: Stretch<'_>,
+) -> Plan {
     let context = Context::new(torus, vls, usual_tree);
-    let usual = Usual::all(&context);
+    let usual = Usual::all(&context, share.cut(0..20));
     if let Some(plan) = context.usual_plan(&usual) {
         return plan;
     }
     let mut order: Vec<PoolIx> = torus.pool_ixs().collect();
     let mut best: Option<Plan> = None;
     let centers = std::iter::once(None).chain(context.centers().map(Some));
-    for center in centers {
-        let Some(attempt) = context.tree_first(center, &usual, &order) else {
+    for (nth, center) in (0..).zip(centers) {
+        let Some(attempt) = context.tree_first(center, &usual, &order, of_attempt(share, nth))
+        else {
             continue;
         };
         if attempt.is_complete() {
@@ -90,13 +97,26 @@ pub(super) fn plan(torus: &Torus, vls: u8, usual_tree: Option<&TorusTree>) -> Pl
             best = Some(attempt);
         }
     }
-    let last = context.unicast_first(&usual);
+    let last = context.unicast_first(&usual, share.cut(95..100));
     match best {
         Some(best) if best.cost() <= last.cost() => best,
         // Fewest pairs lost decides, so a plan without a tree may win over one with.
         _ => last,
     }
 }
+
+/// What one attempt is of all. Mostly the first is good, so half is its own.
+fn of_attempt(share: Stretch<'_>, nth: u64) -> Stretch<'_> {
+    match nth {
+        0 => share.cut(20..70),
+        _ => share
+            .cut(70..95)
+            .nth(nth.min(MOST_CENTERS as u64) - 1, MOST_CENTERS as u64),
+    }
+}
+
+/// Switches that a tree is tried around. Each takes a run over all destinations.
+const MOST_CENTERS: usize = 16;
 
 impl Plan {
     /// Nothing is lost: no other plan is looked for.
@@ -167,10 +187,11 @@ impl Context<'_> {
         center: Option<PoolIx>,
         usual: &Usual<'_>,
         order: &[PoolIx],
+        share: Stretch<'_>,
     ) -> Option<Plan> {
         let mut graph = Graph::new(&self.neighbours);
         let tree = self.tree(&mut graph, center)?;
-        let (_, changes) = self.lay(graph, usual, order);
+        let (_, changes) = self.lay(graph, usual, order, share);
         Some(Plan {
             changes,
             tree: Some(tree),
@@ -179,9 +200,9 @@ impl Context<'_> {
 
     /// Ways before the tree.
     /// Never none: at worst all pairs are lost. What no tree fits has no multicast.
-    fn unicast_first(&self, usual: &Usual<'_>) -> Plan {
+    fn unicast_first(&self, usual: &Usual<'_>, share: Stretch<'_>) -> Plan {
         let order: Vec<PoolIx> = self.torus.pool_ixs().collect();
-        let (graph, changes) = self.lay(Graph::new(&self.neighbours), usual, &order);
+        let (graph, changes) = self.lay(Graph::new(&self.neighbours), usual, &order, share);
         let centers = std::iter::once(None).chain(self.centers().map(Some));
         let mut trees = centers.filter_map(|center| self.tree(&mut graph.clone(), center));
         let tree = trees.next();
@@ -198,6 +219,7 @@ impl Context<'_> {
         mut graph: Graph<'g>,
         usual: &Usual<'g>,
         order: &[PoolIx],
+        share: Stretch<'_>,
     ) -> (Graph<'g>, Changes) {
         let mut all = graph.clone();
         all.merge(&usual.graph);
@@ -210,7 +232,7 @@ impl Context<'_> {
             Some(mut cycles) => {
                 // What is in the graph for good (the tree) is no reason to lay a destination anew.
                 graph.remove_from(&mut cycles.edges);
-                let good = Usual::without(self, &cycles.edges);
+                let good = Usual::without(self, &cycles.edges, share.cut(0..20));
                 graph.merge(&good.graph);
                 all.remove(&cycles.edges);
                 all.sort();
@@ -222,9 +244,13 @@ impl Context<'_> {
         };
         let lacking = Lacking::new(self, &graph, &has_gaps);
         let mut layer = Layer::new(self, graph);
+        let done = share.cut(20..100).count(order.len());
         // One by one, as each may take what the next would need: the order is part of the result.
-        for to in order.iter().filter(|to| has_gaps[**to as usize]) {
-            layer.lay(*to, lacking.for_destination(*to));
+        for to in order {
+            if has_gaps[*to as usize] {
+                layer.lay(*to, lacking.for_destination(*to));
+            }
+            done.add(1);
         }
         layer.finish()
     }
@@ -246,10 +272,8 @@ impl Context<'_> {
     /// Switches to try a tree around, evenly spread.
     /// From half way through the order of placement on, and round to its beginning.
     fn centers(&self) -> impl Iterator<Item = PoolIx> + '_ {
-        /// Each takes a run over all destinations.
-        const MOST: usize = 16;
         let switches = self.neighbours.switches();
-        let count = switches.min(MOST);
+        let count = switches.min(MOST_CENTERS);
         (0..count).map(move |number| count32((switches / 2 + number * switches / count) % switches))
     }
 }

@@ -11,6 +11,7 @@ use super::sweep::Sweep;
 use crate::parallel;
 use crate::placement::Axis;
 use crate::placement::{PoolIx, Torus};
+use crate::watch::Stretch;
 
 /// Destinations that share x and y.
 /// At most as many as the radix of z.
@@ -52,22 +53,26 @@ pub(super) struct Usual<'a> {
 
 impl<'a> Usual<'a> {
     /// All there are.
-    pub(super) fn all(context: &'a Context<'a>) -> Self {
-        Self::new(context, None)
+    pub(super) fn all(context: &'a Context<'a>, share: Stretch<'_>) -> Self {
+        Self::new(context, None, share)
     }
 
     /// Those to destinations without gaps that use none of these dependencies (by node, bits as in
     /// [`Graph`]); all others count as destinations with gaps.
     /// A second run over everything, made only where the first found a cycle.
-    pub(super) fn without(context: &'a Context<'a>, watched: &[u32]) -> Self {
-        Self::new(context, Some(watched))
+    pub(super) fn without(context: &'a Context<'a>, watched: &[u32], share: Stretch<'_>) -> Self {
+        Self::new(context, Some(watched), share)
     }
 
     /// One pass over all destinations, in parts side by side.
-    fn new(context: &'a Context<'a>, watched: Option<&[u32]>) -> Self {
+    fn new(context: &'a Context<'a>, watched: Option<&[u32]>, share: Stretch<'_>) -> Self {
+        let done = share.count(context.columns.len());
         let passes = over_columns(context, |columns| {
             let mut pass = Pass::new(context, watched);
-            columns.iter().for_each(|columns| pass.add(columns));
+            for columns in columns {
+                pass.add(columns);
+                done.add(1);
+            }
             (pass.graph, pass.gaps)
         });
         let mut usual = Self {

@@ -6,6 +6,7 @@ use super::order::Order;
 use super::slopes::Slopes;
 use super::steps::Steps;
 use crate::topology::Topology;
+use crate::watch::Stretch;
 
 /// A fabric, its order, and all shortest ways in it that climb and then descend.
 ///
@@ -28,11 +29,12 @@ impl<'a> Ground<'a> {
         cabling: &'a Cabling,
         order: Order,
         heights: Vec<u32>,
+        share: Stretch<'_>,
     ) -> Self {
         // In this order: steps need slopes and goals, and nothing else needs steps.
         let slopes = Slopes::new(cabling, &order);
         let goals = Goals::new(topology, cabling, &order);
-        let steps = Steps::new(cabling, &order, &slopes, goals.switches());
+        let steps = Steps::new(cabling, &order, &slopes, goals.switches(), share);
         Self {
             cabling,
             order,

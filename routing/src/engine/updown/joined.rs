@@ -15,6 +15,7 @@ use super::slopes::Slope;
 use super::steps::{LANES, by_switch};
 use crate::parallel;
 use crate::topology::count32;
+use crate::watch::Stretch;
 
 /// By switch and LID of a host: whether packets come there to the chain. A bit each: 49 MB for
 /// 3,920 switches and 43,904 hosts, of which most is never touched.
@@ -29,7 +30,7 @@ pub(super) struct Joined {
 }
 
 impl Joined {
-    pub(super) fn new(ground: &Ground<'_>, chains: &Chains) -> Self {
+    pub(super) fn new(ground: &Ground<'_>, chains: &Chains, share: Stretch<'_>) -> Self {
         let switches = ground.cabling.switches();
         // A row each block and not one of all: blocks are filled by different cores.
         let (places, width) = places(ground);
@@ -45,10 +46,12 @@ impl Joined {
             .filter(|switch| is_passed(ground, *switch))
             .collect();
         let row = (switches * width).max(1);
+        let done = share.count(blocks);
         parallel::over_rows(&mut words, row, |first, blocks| {
             for (block, words) in (first..).zip(blocks.chunks_mut(row)) {
                 joined.begin(ground, chains, block, words);
                 joined.spread(ground, &passed, block, words);
+                done.add(1);
             }
         });
         // Turned once: who asks goes switch by switch, as tables are filled.

@@ -12,6 +12,7 @@ use crate::error::Warning;
 use crate::parallel;
 use crate::tables::{Lft, NO_PATH};
 use crate::topology::{SwitchIx, Topology, count32};
+use crate::watch::{Count, Stretch};
 
 /// The tables, and what there is to say about them.
 /// Cost: O(switches x LIDs), on all cores; memory for tables that change alone, where all switches are
@@ -20,8 +21,13 @@ pub(super) fn tables(
     topology: &Topology,
     ground: &Ground<'_>,
     part: &Part,
+    share: Stretch<'_>,
 ) -> (Lft, Option<Warning>) {
-    let keeper = Keeper { ground, part };
+    let keeper = Keeper {
+        ground,
+        part,
+        done: share.cut(0..80).count(topology.switches.len()),
+    };
     let stride = usize::from(topology.max_lid()) + 1;
     let old = part.whole.routes.lfts();
     let is_in_place = (0..).zip(&part.old).all(|(new, old)| new == *old)
@@ -37,7 +43,7 @@ pub(super) fn tables(
             is_any: &|lid| lost.get(usize::from(lid)).copied().unwrap_or(true),
             is: &|from, lid, entry| keeper.old(from, lid) != entry,
         };
-        relieve(topology, ground, &mut lft, &movable);
+        relieve(topology, ground, &mut lft, &movable, share.cut(80..100));
     }
     let warning = (!part.is_all).then(|| warning(moved, part));
     (lft, warning)
@@ -73,6 +79,8 @@ fn warning(moved: usize, part: &Part) -> Warning {
 struct Keeper<'a> {
     ground: &'a Ground<'a>,
     part: &'a Part,
+    /// Switches whose tables are filled.
+    done: Count<'a>,
 }
 
 impl Keeper<'_> {
@@ -136,6 +144,7 @@ impl Keeper<'_> {
 
     /// Fills the table of a switch. Returns how many entries are others.
     fn fill(&self, from: u32, ways: &mut Ways, row: &mut [u8]) -> usize {
+        self.done.add(1);
         row.fill(NO_PATH);
         ways.look(self.ground, from);
         let places = places_by_port(ways);

@@ -60,6 +60,7 @@ use crate::kind::EngineKind;
 use crate::tables::sl2vl::Sl2Vl;
 use crate::tables::{EngineFacts, Routes};
 use crate::topology::Topology;
+use crate::watch::Stretch;
 
 /// Routes a fabric; `heights` says how high its switches are, and those of the same fabric before
 /// something failed. All pairs that are wired together get a path.
@@ -68,6 +69,7 @@ pub(super) fn route(
     engine: EngineKind,
     heights: &dyn Fn(&Topology) -> Vec<u32>,
     before: Option<Before<'_>>,
+    share: Stretch<'_>,
 ) -> Routes {
     let cabling = Cabling::new(topology);
     let part = before.and_then(|before| Part::new(topology, before, engine));
@@ -76,10 +78,11 @@ pub(super) fn route(
         .and_then(|part| keep::old_order(&cabling, heights, part));
     let heights = heights(topology);
     let order = order.unwrap_or_else(|| Order::new(&cabling, &heights));
-    let ground = Ground::new(topology, &cabling, order, heights);
+    let ground = Ground::new(topology, &cabling, order, heights, share.cut(5..35));
+    let share = share.cut(35..100);
     let (lft, warning) = match &part {
-        Some(part) => keep::tables(topology, &ground, part),
-        None => (rows::tables(topology, &ground), None),
+        Some(part) => keep::tables(topology, &ground, part, share),
+        None => (rows::tables(topology, &ground, share), None),
     };
     let facts = EngineFacts {
         keeps_configured_sl2vl: true,

@@ -22,6 +22,7 @@ use crate::quality::links::Links;
 use crate::quality::loads::paths;
 use crate::tables::Lft;
 use crate::topology::{SwitchIx, Topology, count32};
+use crate::watch::Stretch;
 
 /// Whose entries may move.
 pub(super) struct Movable<'a> {
@@ -40,6 +41,7 @@ pub(super) fn relieve(
     ground: &Ground<'_>,
     lft: &mut Lft,
     movable: &Movable<'_>,
+    share: Stretch<'_>,
 ) {
     let links = Links::new(topology);
     let mut relief = Relief {
@@ -52,9 +54,14 @@ pub(super) fn relieve(
         left: MOST_WORK / ground.cabling.switches().max(1),
     };
     // A move may fill another link a little more, so full links are looked for again.
-    for _ in 0..PASSES {
+    for nth in 0..PASSES {
         let full = relief.full_links(topology);
-        let moves: usize = full.iter().map(|link| relief.relieve(*link, lft)).sum();
+        let done = share.nth(nth, PASSES).count(full.len());
+        let moves = full.iter().map(|link| {
+            done.add(1);
+            relief.relieve(*link, lft)
+        });
+        let moves: usize = moves.sum();
         // Nothing moved: no link can be relieved by one entry.
         if moves == 0 {
             return;
@@ -63,7 +70,7 @@ pub(super) fn relieve(
 }
 
 /// How often all full links are gone through.
-const PASSES: usize = 8;
+const PASSES: u64 = 8;
 
 /// Entries that are looked at, at most.
 const MOST_WORK: usize = 1 << 23;

@@ -18,17 +18,20 @@ use super::relieve::{Movable, relieve};
 use super::ways::{Place, Places, Ways, each, next};
 use crate::tables::{Lft, NO_PATH};
 use crate::topology::{Topology, count32};
+use crate::watch::Stretch;
 
 /// The tables of all switches. Cost: O(switches x LIDs), on all cores.
-pub(super) fn tables(topology: &Topology, ground: &Ground<'_>) -> Lft {
+pub(super) fn tables(topology: &Topology, ground: &Ground<'_>, share: Stretch<'_>) -> Lft {
     // Both are worked out for all switches at once; a row then needs nothing of another row.
     let chains = Chains::new(ground);
-    let joined = Joined::new(ground, &chains);
+    let joined = Joined::new(ground, &chains, share.cut(10..35));
+    let done = share.cut(35..90).count(topology.switches.len());
     let stride = usize::from(topology.max_lid()) + 1;
     let fill = |first, rows: &mut [u8]| {
         let mut filler = Filler::new(ground, &chains, &joined);
         for (from, row) in (count32(first)..).zip(rows.chunks_mut(stride)) {
             filler.fill(from, row);
+            done.add(1);
         }
     };
     let (mut lft, _) = Lft::filled(topology, topology.max_lid(), fill);
@@ -38,7 +41,7 @@ pub(super) fn tables(topology: &Topology, ground: &Ground<'_>) -> Lft {
             is_any: &|_| true,
             is: &|_, _, _| true,
         };
-        relieve(topology, ground, &mut lft, &all);
+        relieve(topology, ground, &mut lft, &all, share.cut(90..100));
     }
     lft
 }

@@ -21,6 +21,7 @@ use super::cabling::Cabling;
 use super::order::Order;
 use super::slopes::{Slope, Slopes};
 use crate::parallel;
+use crate::watch::Stretch;
 
 /// Destinations in a block.
 pub(super) const LANES: usize = 64;
@@ -75,7 +76,14 @@ impl Step {
 
 impl Steps {
     /// To these switches, each once. Cost: O(switches x cables), on all cores.
-    pub(super) fn new(cabling: &Cabling, order: &Order, slopes: &Slopes, to: &[u32]) -> Self {
+    pub(super) fn new(
+        cabling: &Cabling,
+        order: &Order,
+        slopes: &Slopes,
+        to: &[u32],
+        share: Stretch<'_>,
+    ) -> Self {
+        let done = share.count(to.len());
         let switches = cabling.switches();
         let row = (switches * LANES).max(1);
         let mut all = vec![Step::NONE; to.len().div_ceil(LANES) * switches * LANES];
@@ -85,6 +93,7 @@ impl Steps {
             for (to, block) in destinations.zip(blocks.chunks_mut(row)) {
                 fall(cabling, (order, slopes), to, &mut falls);
                 climb(cabling, (order, slopes), block.as_chunks_mut().0, &falls);
+                done.add(to.len());
             }
         });
         let blocks = to.len().div_ceil(LANES);

@@ -12,6 +12,7 @@ use super::{Columns, Key, SharedSeen};
 use crate::parallel;
 use crate::tables::{NO_PATH, Routes};
 use crate::topology::{Peer, SwitchIx, Topology, count32};
+use crate::watch::Count;
 
 /// What following the columns of all LIDs gave.
 /// For whoever asked: survey or classes make different results of the same columns.
@@ -29,6 +30,7 @@ pub(crate) fn follow_all<T: Send>(
     topology: &Topology,
     routes: &Routes,
     is_known: impl Fn(u16) -> bool + Sync,
+    done: &Count<'_>,
     judge: impl Fn(&Follower<'_>, Reached) -> T + Sync,
 ) -> Followed<T> {
     let (far, seen) = (Far::new(topology), SharedSeen::default());
@@ -38,6 +40,7 @@ pub(crate) fn follow_all<T: Send>(
         let mut columns = Columns::default();
         let (mut lids, mut results) = (Vec::new(), Vec::new());
         for block in blocks {
+            done.add(super::lids(lft, block).len());
             // Loading a block is most of the cost.
             if super::lids(lft, block).all(&is_known) {
                 continue;

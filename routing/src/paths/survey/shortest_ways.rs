@@ -14,6 +14,7 @@ use crate::shortest::destinations::{Destination, destinations};
 use crate::shortest::distances::{Distances, UNREACHABLE};
 use crate::tables::Routes;
 use crate::topology::{SwitchIx, Topology, count32};
+use crate::watch::Stretch;
 
 /// Which LIDs these are.
 /// Lives as long as the survey is made.
@@ -32,18 +33,18 @@ const SWITCHES: usize = 16;
 impl ShortestWays {
     /// None where following columns is as quick.
     /// Distances cost O(cables x switches / 64), which pays only where columns differ.
-    pub(super) fn find(topology: &Topology, routes: &Routes) -> Option<Self> {
+    pub(super) fn find(topology: &Topology, routes: &Routes, share: Stretch<'_>) -> Option<Self> {
         let destinations = destinations(topology);
         if !columns_differ(topology, routes, &destinations) {
             return None;
         }
         let mut ways = Self {
-            distances: Distances::measure(topology),
+            distances: Distances::measure_watched(topology, share.cut(0..30)),
             destinations,
             fails: vec![false; routes.lfts().stride()],
         };
         // A LID fails if it does in any part.
-        for fails in ways.failing(topology, routes) {
+        for fails in ways.failing(topology, routes, share.cut(30..100)) {
             let both = ways.fails.iter_mut().zip(fails);
             both.for_each(|(all, some)| *all |= some);
         }
@@ -76,16 +77,18 @@ impl ShortestWays {
     }
 
     /// By LID: some switch does otherwise. In parts.
-    fn failing(&self, topology: &Topology, routes: &Routes) -> Vec<Vec<bool>> {
+    fn failing(&self, topology: &Topology, routes: &Routes, share: Stretch<'_>) -> Vec<Vec<bool>> {
         let lft = routes.lfts();
         let switches = topology.switches.len();
         let pieces = switches.div_ceil(SWITCHES);
+        let done = share.count(pieces);
         parallel::over_queue(pieces, lft.size(), |queue| {
             let mut fails = vec![false; lft.stride()];
             for first in queue.map(|piece| piece * SWITCHES) {
                 for switch in (first..switches.min(first + SWITCHES)).map(count32) {
                     self.look_at(topology, SwitchIx(switch), routes, &mut fails);
                 }
+                done.add(1);
             }
             fails
         })

@@ -11,6 +11,7 @@ use crate::parallel;
 use crate::proof::channels::{Channels, Link};
 use crate::tables::{Lft, NO_PATH, Routes};
 use crate::topology::{SwitchIx, count32};
+use crate::watch::Stretch;
 
 /// Every switch's table beside those of its neighbours. Every switch sends to all the LIDs, and
 /// none sends a LID of its own into a cable to a switch.
@@ -56,11 +57,12 @@ impl<'a> Rows<'a> {
     }
 
     /// The turns that packets to the LIDs take, in parts.
-    pub(super) fn taken(&self) -> Vec<Turns> {
+    pub(super) fn taken(&self, share: Stretch<'_>) -> Vec<Turns> {
         if self.lids.is_empty() {
             return Vec::new();
         }
         let pieces: Vec<_> = self.order.chunks(SWITCHES).collect();
+        let done = share.count(pieces.len());
         parallel::over_queue(pieces.len(), self.lft.size(), |queue| {
             let mut taken = Turns::none(self.channels);
             let mut seen = Seen::new();
@@ -70,6 +72,7 @@ impl<'a> Rows<'a> {
                         self.read(*switch, lids, &mut seen, &mut taken);
                     }
                 }
+                done.add(1);
             }
             taken
         })

@@ -11,6 +11,7 @@ use crate::proof::channels::{Channels, NO_LINK};
 use crate::proof::unicast::Paths;
 use crate::tables::Routes;
 use crate::topology::{SwitchIx, Topology};
+use crate::watch::Stretch;
 
 /// Follows the paths from all sources to one LID after the other, over each switch once.
 pub(super) struct Trails<'a> {
@@ -41,7 +42,7 @@ impl<'a> Trails<'a> {
 
     /// The turns that packets to some LIDs take, in parts. Shape: by LID, the switch it is on; none
     /// for those that are left out.
-    pub(super) fn taken(&self, lids: &[Option<SwitchIx>]) -> Vec<Turns> {
+    pub(super) fn taken(&self, lids: &[Option<SwitchIx>], share: Stretch<'_>) -> Vec<Turns> {
         let lft = self.routes.lfts();
         // Blocks without such a LID are never loaded: mostly that is all of them.
         let wanted = |block: &usize| {
@@ -53,6 +54,7 @@ impl<'a> Trails<'a> {
             return Vec::new();
         }
         let nexts = Nexts::new(self.channels);
+        let done = share.count(blocks.len());
         let effort = blocks.len() * columns::BLOCK * self.channels.switches();
         parallel::over_queue(blocks.len(), effort, |queue| {
             let mut trail = Trail {
@@ -68,6 +70,7 @@ impl<'a> Trails<'a> {
                         trail.follow(&self.sources, to, columns.column(lid));
                     }
                 }
+                done.add(1);
             }
             trail.taken
         })

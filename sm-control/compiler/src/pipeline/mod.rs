@@ -329,7 +329,7 @@ pub fn compile_after(
         proven,
     } = timed(&mut timings.check, || {
         let before = before.and_then(|before| before.proven.as_ref());
-        let prove = || proof::check_after(&parts, before);
+        let prove = || proof::check_after(&parts, before, inputs.watch);
         inputs.watch.step(PROVING, prove)
     });
     // For the next change. It shares the tables that it is about.

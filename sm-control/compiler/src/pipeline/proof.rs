@@ -23,6 +23,7 @@ use routing::proof::{
     CreditLoop, DependencyGraph, Hosts, Judge, Loops, PathSls, Proven, Reachability,
     reachability_surveyed,
 };
+use routing::watch::{Stretch, Watch};
 use routing::{EndPortIx, EngineKind, Survey};
 use sa_text::Remark;
 
@@ -80,7 +81,7 @@ pub const LISTED_PAIRS: usize = 1000;
 /// Proves the tables as the SA will use them. With torus-2QoS both QoS levels are looked at; with
 /// other engines every SL that policy or partitions hand out.
 pub fn check(parts: &FabricState) -> Proof {
-    check_after(parts, None).proof
+    check_after(parts, None, Watch::default()).proof
 }
 
 /// A proof, and what others can make use of.
@@ -94,9 +95,13 @@ pub(super) struct Checked {
 }
 
 /// [`check`], gone on from the proof before where that says enough. The result is the same.
-pub(super) fn check_after(parts: &FabricState, before: Option<&Arc<Proven>>) -> Checked {
+pub(super) fn check_after(
+    parts: &FabricState,
+    before: Option<&Arc<Proven>>,
+    watch: Watch,
+) -> Checked {
     let quick = before.and_then(|before| go_on(parts, before));
-    quick.unwrap_or_else(|| from_nothing(parts))
+    quick.unwrap_or_else(|| watch.share(|share| from_nothing(parts, share)))
 }
 
 /// None where the proof has to be made from nothing: the judge says that too much changed, or the
@@ -129,10 +134,13 @@ fn go_on(parts: &FabricState, before: &Arc<Proven>) -> Option<Checked> {
 }
 
 /// Follows every path, and keeps the dependencies for the next change where that can be of use.
-fn from_nothing(parts: &FabricState) -> Checked {
-    let survey = Survey::from_routes(&parts.topology, &parts.routes);
+///
+/// Following paths is nearly all of it; a loop, where there is one, is then looked for without a share.
+fn from_nothing(parts: &FabricState, share: Stretch<'_>) -> Checked {
+    let (topology, routes) = (&parts.topology, &parts.routes);
+    let survey = Survey::from_routes_watched(topology, routes, share.cut(0..35));
     let judge = judge(parts, path_sls(parts));
-    let mut graph = judge.everybody();
+    let mut graph = judge.everybody_watched(share.cut(35..95));
     let loops = judge.loops(&graph, |_| ());
     let is_free = loops == Loops::default() && parts.is_made_by_changes();
     // Kept before multicast goes into the graph: trees are worked out anew each time.
@@ -284,14 +292,14 @@ mod tests {
         send(&mut parts, [false, true, true, true]);
         let next = judge(&parts, path_sls(&parts)).go_on(&before).unwrap();
         assert!(next.graph().has_loop() && !next.is_in_order());
-        let proof = check_after(&parts, Some(&before)).proof;
+        let proof = check_after(&parts, Some(&before), Watch::default()).proof;
         assert_eq!((&proof.credit_loop, &proof.management_loop), (&None, &None));
         assert_eq!(proof.reachability.lost, 0);
         // And with all four there is one, which nobody must miss.
         send(&mut parts, [true; 4]);
         let next = judge(&parts, path_sls(&parts)).go_on(&before).unwrap();
         assert!(next.graph().has_loop() && !next.is_in_order());
-        let proof = check_after(&parts, Some(&before)).proof;
+        let proof = check_after(&parts, Some(&before), Watch::default()).proof;
         assert!(proof.management_loop.is_some());
     }
 }

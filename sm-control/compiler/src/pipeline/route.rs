@@ -214,6 +214,7 @@ pub(super) fn by_engine(
         qos,
         input,
         before,
+        watch: sources.watch,
     };
     engine::route(*engine, &request)
 }

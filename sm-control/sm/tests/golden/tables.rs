@@ -3,6 +3,7 @@
 use routing::engine::by_kind;
 use routing::engine::torus::TorusConfig;
 use routing::engine::{EngineInput, Request};
+use routing::watch::Watch;
 use routing::{EngineKind, Peer, Qos, Routes, SwitchIx, Topology};
 use sa_fabric::OpenSmOptions;
 use sa_fabric::formats::net;
@@ -45,6 +46,7 @@ impl Case {
                 .as_ref()
                 .map_or(EngineInput::Nothing, EngineInput::TorusConf),
             before: None,
+            watch: Watch::default(),
         };
         let routes = by_kind(kind).route(&request).unwrap();
         let sm_lid = Lid::new(sm.info.unwrap().base_lid.get()).unwrap();

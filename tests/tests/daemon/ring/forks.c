@@ -8,16 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "must.h"
 #include "sapphire_sa.h"
-
-#define MUST(condition)                                                                   \
-    do {                                                                                  \
-        if (!(condition)) {                                                               \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition,            \
-                    client ? sa_client_error(client) : error);                            \
-            exit(1);                                                                      \
-        }                                                                                 \
-    } while (0)
 
 enum { IN_FLIGHT = 8 };
 

@@ -35,7 +35,8 @@ def explain(
         pkey=pkey,
         traffic_class=traffic_class,
     )
-    return json.loads(text)
+    document: dict[str, Any] = json.loads(text)
+    return document
 
 
 def path_lengths(fabric: Fabric) -> npt.NDArray[np.uint8]:

@@ -1,10 +1,21 @@
 """The part in Rust."""
 
 from os import PathLike
-from typing import Any, Optional, Union
+from typing import Any, Optional, Union, final
 
 _Path = Union[str, PathLike[str]]
 __version__: str
+__all__ = [
+    "Client",
+    "Fabric",
+    "InputError",
+    "Policy",
+    "RefusedError",
+    "SapphireError",
+    "Snapshot",
+    "UnreachableError",
+    "__version__",
+]
 
 class SapphireError(Exception):
     """What Sapphire says is wrong. Where a file says it: which, and where in it, from 1."""
@@ -22,6 +33,7 @@ class RefusedError(SapphireError):
 class UnreachableError(SapphireError):
     """Nobody answers, or nobody listens."""
 
+@final
 class Snapshot:
     """A snapshot, verified."""
 
@@ -30,6 +42,7 @@ class Snapshot:
     def write(self, file: _Path) -> None: ...
     def info(self) -> dict[str, Any]: ...
 
+@final
 class Policy:
     """A QoS policy that has been read."""
 
@@ -44,6 +57,7 @@ class Policy:
     ) -> list[tuple[str, str, Optional[int], Optional[int], str, str]]:
         """Check, severity, line, column, what is likely not meant, what to do about it."""
 
+@final
 class Fabric:
     """A fabric with its routes, its proof and its snapshot."""
 
@@ -59,6 +73,20 @@ class Fabric:
         lids: Optional[_Path] = None,
         qos: Optional[bool] = None,
         fail: list[str] = ...,
+        root_guids: Optional[_Path] = None,
+        lmc: Optional[int] = None,
+        sm_node: Optional[str] = None,
+        prefix_routes: Optional[_Path] = None,
+        aliases: Optional[_Path] = None,
+        dialect: Optional[str] = None,
+        endpoint_mask_required: Optional[bool] = None,
+        scope_precedence: Optional[str] = None,
+        service_id_encoding: Optional[str] = None,
+        echo: Optional[str] = None,
+        partitions_as_groups: bool = False,
+        extensions: bool = True,
+        apply_setup: bool = False,
+        ulp_names: Optional[_Path] = None,
     ) -> Fabric:
         """Of files, as `sapphire compile --fabric` takes them."""
 
@@ -106,10 +134,11 @@ class Fabric:
     def snapshot(self) -> Snapshot: ...
     def _repr_svg_(self) -> str: ...
 
+@final
 class Client:
     """A ring of one's own at the daemon."""
 
-    def __init__(self, path: _Path, slots: int = 0, timeout: float = 1.0) -> None: ...
+    def __new__(cls, path: _Path, slots: int = 0, timeout: float = 1.0) -> Client: ...
     def resolve(
         self,
         sources: Union[bytes, list[str]],

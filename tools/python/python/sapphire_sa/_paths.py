@@ -52,7 +52,7 @@ def _ends(ends: Ends, count: int) -> Union[bytes, list[str]]:
     """As the native part takes them: eight bytes a number, or words."""
     if isinstance(ends, str):
         return [ends] * count
-    if not isinstance(ends, np.ndarray) and not np.isscalar(ends):
+    if not isinstance(ends, (int, float, np.generic, np.ndarray)):
         if any(isinstance(end, str) for end in ends):
             return [end if isinstance(end, str) else str(int(end)) for end in ends]
     numbers = np.asarray(ends)
@@ -68,7 +68,9 @@ def _ends(ends: Ends, count: int) -> Union[bytes, list[str]]:
 
 def _count(ends: Ends) -> Optional[int]:
     """How many there are; none for one that stands for all."""
-    return None if isinstance(ends, str) or np.ndim(ends) == 0 else len(ends)
+    if isinstance(ends, (str, int, np.integer)) or np.ndim(ends) == 0:
+        return None
+    return len(ends)
 
 
 def resolve(

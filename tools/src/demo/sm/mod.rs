@@ -45,6 +45,7 @@ use self::walk::Walked;
 use super::prepare::POLICY;
 use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
+use crate::interrupt::{self, Seen};
 use crate::json::{self, Document};
 use crate::scratch::Scratch;
 
@@ -101,24 +102,33 @@ pub(super) fn run(radix: u8, json: bool) -> Outcome {
     let mut site = prepare(radix)?;
     show::site(&site, radix);
     let events = Event::all(&site.fabric)?;
-    let mut steps = Vec::new();
-    for event in events {
-        event.happen(&mut site);
-        let took = or_fail(site.manager.sweep())?;
-        let walked = look(&mut site)?;
-        let step = Step {
-            event,
-            took,
-            walked,
-        };
-        show::step(&step);
-        steps.push(step);
-    }
-    show::end(&steps);
-    if json {
-        print_json(&steps)?;
-    }
-    steps.iter().try_for_each(Step::judge)
+    let tell = move |steps: &[Step], is_interrupted| {
+        show::end(steps, is_interrupted);
+        if json {
+            print_json(steps, is_interrupted)?;
+        }
+        steps.iter().try_for_each(Step::judge)
+    };
+    let so_far = move |steps: &Vec<Step>| tell(steps, true);
+    let steps = interrupt::telling(so_far, |seen: &Seen<_>| {
+        for event in events {
+            event.happen(&mut site);
+            let took = or_fail(site.manager.sweep())?;
+            let walked = look(&mut site)?;
+            let step = Step {
+                event,
+                took,
+                walked,
+            };
+            // Shown and kept together, so that a signal in between tells no sum without its lines.
+            seen.with(|steps| {
+                show::step(&step);
+                steps.push(step);
+            });
+        }
+        Ok(())
+    })?;
+    tell(&steps, false)
 }
 
 /// A torus by torus-2QoS, with QoS and the policy of the documentation.
@@ -211,6 +221,9 @@ impl Step {
 #[derive(Debug, Serialize)]
 struct Report {
     steps: Vec<InNumbers>,
+    /// A signal came before all of them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
 }
 
 impl Document for Report {
@@ -249,7 +262,7 @@ struct InNumbers {
 }
 
 /// One document behind everything else, on standard output.
-fn print_json(steps: &[Step]) -> Outcome {
+fn print_json(steps: &[Step], interrupted: bool) -> Outcome {
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let steps = steps.iter().map(|step| InNumbers {
         event: step.event.to_string(),
@@ -267,6 +280,7 @@ fn print_json(steps: &[Step]) -> Outcome {
     });
     json::print(&Report {
         steps: steps.collect(),
+        interrupted,
     })
 }
 

@@ -54,7 +54,13 @@ pub(super) fn step(step: &Step) {
 }
 
 /// The sums.
-pub(super) fn end(steps: &[Step]) {
+pub(super) fn end(steps: &[Step], is_interrupted: bool) {
+    if is_interrupted {
+        outln!(
+            "\ninterrupted after {} events; what was under way does not count",
+            steps.len()
+        );
+    }
     let pairs: u64 = steps.iter().map(|step| step.walked.pairs).sum();
     let links: u64 = steps.iter().map(|step| step.walked.links).sum();
     let lost: u64 = steps.iter().map(|step| step.walked.lost).sum();

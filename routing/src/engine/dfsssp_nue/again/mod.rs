@@ -32,6 +32,7 @@ use super::search::Search;
 use crate::engine::Before;
 use crate::tables::Origin;
 use crate::topology::Topology;
+use crate::watch::Stretch;
 
 /// Ways made from earlier ones.
 pub(super) struct Kept {
@@ -61,6 +62,7 @@ pub(super) fn route(
     topology: &Topology,
     vls: u8,
     before: Before<'_>,
+    share: Stretch<'_>,
 ) -> Option<Kept> {
     let origin = Arc::clone(before.routes.origin.as_ref()?);
     let first = Earlier::new(topology, &origin.topology, &origin.routes);
@@ -69,9 +71,9 @@ pub(super) fn route(
     }
     let last = Earlier::new(topology, before.topology, before.routes);
     let mut again = Again::new(graph, topology, vls, first, last);
-    again.adopt(topology);
+    again.adopt(topology, share.cut(0..40));
     again.keep_pairs()?;
-    again.complete()?;
+    again.complete(share.cut(60..100))?;
     again.place_management();
     let Again { columns, pairs, .. } = again;
     Some(Kept {
@@ -125,7 +127,8 @@ impl<'a> Again<'a> {
     }
 
     /// Fills in what is left of earlier ways, and notes where those of each pair come from.
-    fn adopt(&mut self, topology: &Topology) {
+    fn adopt(&mut self, topology: &Topology, share: Stretch<'_>) {
+        let done = share.count(self.graph.switches());
         let switches = self.graph.switches();
         let mut ports = SlotsByPort::new(self.graph);
         for to in self.graph.all_switches() {
@@ -144,6 +147,7 @@ impl<'a> Again<'a> {
                         .count(self.graph, self.search.order(), slots, true);
                 }
             }
+            done.add(1);
         }
     }
 
@@ -178,7 +182,8 @@ impl<'a> Again<'a> {
     }
 
     /// Searches the ways that are missing, and gives pairs of hosts without a VL one. None where one has none.
-    fn complete(&mut self) -> Option<()> {
+    fn complete(&mut self, share: Stretch<'_>) -> Option<()> {
+        let done = share.count(self.graph.switches());
         for to in self.graph.all_switches() {
             let usual = self.usual_vl(to);
             for column in self.columns.of(to) {
@@ -192,6 +197,7 @@ impl<'a> Again<'a> {
                     self.pairs.set(from, to, vl);
                 }
             }
+            done.add(1);
         }
         Some(())
     }

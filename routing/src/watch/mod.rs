@@ -8,8 +8,15 @@
 //! step("routing")  reach(3, 40)  reach(4, 40)  ..  end
 //!        └────────────────── Watch ──> Observer ──> a bar, a line, nothing
 //! ```
+//!
+//! Work of many threads and several parts has a [`Stretch`] to say so by.
+
+mod share;
 
 use std::fmt;
+
+use self::share::Teller;
+pub use self::share::{Count, Stretch, WHOLE};
 
 /// Is told how far work has come. Calls come from any thread, some of them often: they must be quick
 /// and must not fail.
@@ -44,6 +51,18 @@ impl Watch {
         // A panic goes on its way; the step is over then as well.
         let _over = Over(observer);
         work()
+    }
+
+    /// Does a step, or the work in it, that says by a stretch how much of it is done.
+    pub fn share<T>(self, work: impl FnOnce(Stretch<'_>) -> T) -> T {
+        let Some(observer) = self.0 else {
+            return work(Stretch::nobody());
+        };
+        let teller = Teller::new(observer);
+        let result = work(Stretch::all(&teller));
+        // Also what nobody counted.
+        teller.tell(WHOLE);
+        result
     }
 
     /// So much of the step is done.
