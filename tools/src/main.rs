@@ -25,6 +25,7 @@ mod answer;
 mod bench;
 mod check;
 mod compare;
+mod comparison;
 mod compile;
 mod control;
 mod demo;
