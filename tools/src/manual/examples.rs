@@ -10,7 +10,7 @@ type Example = (&'static str, &'static str, &'static str);
 
 /// Arguments behind the verb, then what they are for.
 #[rustfmt::skip]
-const EXAMPLES: [Example; 74] = [
+const EXAMPLES: [Example; 75] = [
     ("demo", "", "Shows the SA: routes, proof, policy, answers under load"),
     ("demo", "--sm", "Shows the Subnet Manager, and what it does when a cable is pulled"),
     ("init", "", "Asks what there is, and writes sapphired.toml here"),
@@ -70,6 +70,7 @@ const EXAMPLES: [Example; 74] = [
     ("top", "", "The sapphired of this host, live on the terminal"),
     ("top", "--once", "One frame as text, for scripts"),
     ("reload", "", "Reads sources again, and waits for what comes of it"),
+    ("reload", "--dry-run", "Says what that would change, and changes nothing"),
     ("rollback", "", "Serves the snapshot that was in service before"),
     ("drain", "S1:3", "Routes leave a cable; then pull it"),
     ("drain", "--list", "What is drained"),

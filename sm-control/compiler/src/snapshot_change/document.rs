@@ -194,22 +194,6 @@ impl Comparison {
             ("link_changes", &self.link_changes),
         ]
     }
-
-    /// Neither ports nor levels nor answers differ.
-    pub fn is_none(&self) -> bool {
-        let lists = self.lists();
-        let PairCounts {
-            changed,
-            level,
-            hops,
-            ..
-        } = self.pairs;
-        lists.iter().all(|(_, list)| list.count == 0)
-            && self.lid_changes == 0
-            && self.levels_added.is_empty()
-            && self.levels_removed.is_empty()
-            && changed + level + hops.unwrap_or_default() == 0
-    }
 }
 
 impl PairCounts {
