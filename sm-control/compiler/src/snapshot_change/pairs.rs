@@ -141,7 +141,7 @@ impl Pairs {
 }
 
 /// All names, each once, and for each snapshot their places by level.
-fn numbered<'a>(levels: [Vec<&'a str>; 2]) -> (Vec<&'a str>, [Vec<u32>; 2]) {
+fn numbered(levels: [Vec<&str>; 2]) -> (Vec<&str>, [Vec<u32>; 2]) {
     let mut names: Vec<&str> = levels.iter().flatten().copied().collect();
     names.sort_unstable();
     names.dedup();
