@@ -51,6 +51,7 @@
 //! Compiling and writing take what they take; these times are an example.
 
 mod aliases;
+mod attempt;
 pub(in crate::server) mod caught;
 mod compiled;
 mod dry_run;
