@@ -17,6 +17,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use sa_compiler::watch::Watch;
 use sa_fabric::display;
 use sm_control::arguments::Arguments;
 use sm_control::config::{Config, LogSection};
@@ -88,7 +89,7 @@ fn run(arguments: &Arguments, config: &Config) -> Result<(), Box<dyn std::error:
             remarks.extend(server::check_start(config)?);
         }
         // What takes too much memory is said, not met.
-        trial::attempt(config)?;
+        trial::attempt(config, Watch::default())?;
         let (warnings, summary) = checks::check_sources(config)?;
         let told = display::told(&warnings);
         for warning in remarks.iter().chain(&told) {

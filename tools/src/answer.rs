@@ -27,13 +27,16 @@ use serde_json::Value;
 use zerocopy::IntoBytes;
 
 use crate::failure::{Failure, Outcome};
-use crate::inputs::{PolicyArgs, SiteArgs, failure, open_snapshot, or_fail, warn};
+use crate::inputs::{PolicyArgs, SiteArgs, Words, failure, open_snapshot, or_fail, warn};
 use crate::json::{self, Document};
 use crate::output;
 use crate::wrong::Wrong;
 
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
+    // First: the others take what was given.
+    #[command(flatten)]
+    words: Words,
     /// Fabric file: ibsim net file, ibnetdiscover output, opensm-subnet.lst, or a directory of
     /// OpenSM dumps; .xz accepted
     #[arg(long, value_name = "FILE|DIR")]
@@ -116,7 +119,10 @@ const SILENCE: Reply = Reply::Silence { status: "drop" };
 /// Errors: the inputs; a line that is wrong, with which it ends.
 pub(crate) fn run(verb: &Answer) -> Outcome {
     let (snapshot, parts) = match (&verb.snapshot, &verb.fabric) {
-        (Some(path), _) => (open_snapshot(path)?, None),
+        (Some(path), _) => {
+            verb.words.are_alone("--snapshot", &["--snapshot"])?;
+            (open_snapshot(path)?, None)
+        }
         (None, Some(fabric)) => {
             let inputs = verb.policy.apply(verb.site.inputs(fabric));
             let compiled = pipeline::compile(&inputs, Stamp::default()).map_err(failure)?;

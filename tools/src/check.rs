@@ -23,6 +23,9 @@
 //! S2 -> S0 on VL 0   may wait for   S0 -> S1 on VL 0
 //! ```
 //!
+//! With `--snapshot` the tables are those that `sapphire compile --keep-tables` kept beside it, and each path has the SLs that the
+//! snapshot gives it. It has no multicast tables.
+//!
 //! It looks at files only. Whether switches hold these tables, `sapphire fabric read` finds out
 //! first.
 
@@ -30,7 +33,7 @@ mod multicast;
 mod report;
 mod sls;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use multicast::{ClosedBy, Multicast, Recorded};
@@ -44,15 +47,18 @@ use sa_fabric::display;
 use sls::Sls;
 
 use crate::failure::{Failure, Outcome};
-use crate::inputs::{failure, or_fail, warn};
+use crate::inputs::{failure, open_kept, or_fail, warn};
 use crate::progress;
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Directory of OpenSM dumps: opensm-lfts.dump with opensm-subnet.lst or net, and where there
     /// are any opensm-sl2vl.dump, psl, opensm.mcfdbs and mcgroups.txt
-    #[arg(value_name = "DIR")]
-    directory: PathBuf,
+    #[arg(value_name = "DIR", required_unless_present = "snapshot")]
+    directory: Option<PathBuf>,
+    /// In place of dumps: a snapshot of `sapphire compile --keep-tables`, with the tables that were kept beside it
+    #[arg(long, value_name = "FILE.snap", conflicts_with_all = ["directory", "torus_conf", "groups", "members"])]
+    snapshot: Option<PathBuf>,
     /// Where there is no psl: path SLs as torus-2QoS gives them with this configuration [default:
     /// torus-2QoS.conf in DIR, if there is one]
     #[arg(long, value_name = "FILE")]
@@ -103,7 +109,11 @@ struct Findings {
 
 /// Errors: those of reading; a problem, after the report (exit 3).
 pub(crate) fn run(verb: &Check) -> Outcome {
-    let findings = find(verb)?;
+    let findings = match (&verb.directory, &verb.snapshot) {
+        (_, Some(snapshot)) => find_kept(snapshot)?,
+        (Some(directory), None) => find(verb, directory)?,
+        (None, None) => return Err(Failure::usage("give DIR or --snapshot".to_owned())),
+    };
     report::print(verb, &findings)?;
     let problems = problems(&findings, verb.strict);
     if problems.is_empty() {
@@ -117,9 +127,9 @@ pub(crate) fn run(verb: &Check) -> Outcome {
 /// what multicast is laid upon: it is built once and handed on.
 /// Errors: a dump cannot be read or names what the fabric has not; the configuration cannot place
 /// the switches.
-fn find(verb: &Check) -> Outcome<Findings> {
+fn find(verb: &Check, directory: &Path) -> Outcome<Findings> {
     // Beside the dumps OpenSM's own torus-2QoS.conf is the most likely source of their SLs.
-    let beside = Some(pipeline::torus_conf_beside(&verb.directory));
+    let beside = Some(pipeline::torus_conf_beside(directory));
     let torus_conf = verb.torus_conf.clone();
     let torus_conf = torus_conf.or_else(|| beside.filter(|path| path.is_file()));
     // Found before anything is read: large dumps take seconds.
@@ -130,7 +140,7 @@ fn find(verb: &Check) -> Outcome<Findings> {
     // With the engine named, a configuration in the directory does not make torus-2QoS route anew:
     // what is judged are the tables in the dumps.
     let inputs = Inputs {
-        fabric: verb.directory.clone(),
+        fabric: directory.to_owned(),
         engine: Some(EngineKind::Files),
         watch: progress::watch(),
         ..Inputs::default()
@@ -139,7 +149,7 @@ fn find(verb: &Check) -> Outcome<Findings> {
     let mut warnings = sources.warnings.clone();
     let parts = pipeline::route(sources).map_err(failure)?;
     let topology = &parts.topology;
-    let directory = or_fail(DumpDir::open(&verb.directory))?;
+    let directory = or_fail(DumpDir::open(directory))?;
     let (sls, recorded) = progress::step("reading SLs and groups", || {
         let sls = Sls::read(&directory, torus_conf.as_deref(), &parts)?;
         let recorded = Recorded::read(&directory, verb.groups.as_deref(), topology)?;
@@ -177,17 +187,44 @@ fn find(verb: &Check) -> Outcome<Findings> {
         _ => None,
     };
     Ok(Findings {
-        reached: progress::step("following all pairs", || {
-            let follow =
-                |share: Stretch<'_>| Survey::from_routes_watched(topology, &parts.routes, share);
-            let survey = progress::watch().share(follow);
-            reachability_surveyed(topology, &parts.routes, &survey, LISTED_PAIRS)
-        }),
+        reached: reached(&parts),
         sls,
         loops,
         multicast,
         everywhere,
         parts,
+    })
+}
+
+/// The same of tables that were kept. Errors: nothing was kept, or it is damaged.
+fn find_kept(snapshot: &Path) -> Outcome<Findings> {
+    let kept = open_kept(snapshot)?;
+    let parts = progress::step("reading tables", || kept.whole(kept.sources()?))?;
+    let sls = Sls::of_snapshot(kept.snapshot, &parts);
+    let loops = sls.judged(&parts, |judge| {
+        progress::step(pipeline::PROVING, || {
+            let everybody = |share: Stretch<'_>| judge.everybody_watched(share);
+            let unicast = progress::watch().share(everybody);
+            judge.loops(&unicast, |_| ())
+        })
+    });
+    Ok(Findings {
+        reached: reached(&parts),
+        sls,
+        loops,
+        multicast: None,
+        everywhere: None,
+        parts,
+    })
+}
+
+/// Which pairs have a path.
+fn reached(parts: &FabricState) -> Reachability {
+    let (topology, routes) = (&parts.topology, &parts.routes);
+    progress::step("following all pairs", || {
+        let follow = |share: Stretch<'_>| Survey::from_routes_watched(topology, routes, share);
+        let survey = progress::watch().share(follow);
+        reachability_surveyed(topology, routes, &survey, LISTED_PAIRS)
     })
 }
 

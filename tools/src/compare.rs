@@ -54,7 +54,7 @@ use sm_control::checks;
 use sm_control::config::Config;
 
 use crate::failure::{Failure, FailureKind, Outcome};
-use crate::inputs::{PolicyArgs, SiteArgs, failure, open_snapshot, or_fail, warn};
+use crate::inputs::{PolicyArgs, SiteArgs, Words, failure, open_snapshot, or_fail, warn};
 use crate::interrupt::{self, Seen};
 use crate::json::{self, Document};
 use crate::progress;
@@ -64,6 +64,9 @@ use crate::wrong::Wrong;
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
+    // First: the others take what was given.
+    #[command(flatten)]
+    words: Words,
     /// Compare with this snapshot file
     #[arg(long, value_name = "FILE.snap", group = "with", required_unless_present_any = ["config", "fabric"])]
     snapshot: Option<PathBuf>,
@@ -208,6 +211,11 @@ impl Compare {
     /// at most one of the three is given. Errors: those of reading and compiling, with the exit
     /// status that other verbs give them.
     fn ours(&self) -> Outcome<Ours> {
+        match (&self.snapshot, &self.config) {
+            (Some(_), _) => self.words.are_alone("--snapshot", &["--snapshot"])?,
+            (None, Some(_)) => self.words.are_alone("--config", &[])?,
+            (None, None) => {}
+        }
         if let Some(path) = &self.snapshot {
             return Ok(Ours {
                 snapshot: open_snapshot(path)?,

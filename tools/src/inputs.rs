@@ -250,34 +250,15 @@ impl FabricArgs {
             (None, Some(snapshot)) => snapshot,
             (None, None) => return Err(Failure::usage("give --fabric or --snapshot".to_owned())),
         };
-        self.check_is_alone()?;
-        let kept = Kept::open(open_snapshot(snapshot)?, snapshot, words::inputs)?;
+        self.words
+            .are_alone("--snapshot", &["--snapshot", "--fail"])?;
+        let kept = open_kept(snapshot)?;
         let mut inputs = kept.inputs.clone();
         inputs.failed.extend(self.site.fail.iter().cloned());
         Ok(Given {
             inputs,
             kept: Some(kept),
         })
-    }
-
-    /// Errors: options of a fabric beside a snapshot, which has its own. What fails besides is no option of that kind.
-    ///
-    /// Clap's `requires` does not see to it: it is waived for an option that must not be there.
-    fn check_is_alone(&self) -> Outcome {
-        let is_extra = |word: &&str| !["--snapshot", "--fail"].contains(word);
-        let names = self
-            .words
-            .0
-            .iter()
-            .filter_map(|word| word.split('=').next());
-        let extra: Vec<&str> = names.filter(is_extra).collect();
-        if extra.is_empty() {
-            return Ok(());
-        }
-        Err(Failure::usage(format!(
-            "--snapshot brings the options that it was compiled with: leave {} out",
-            extra.join(", ")
-        )))
     }
 
     /// The same where a fabric was named; none where a snapshot was.
@@ -379,6 +360,11 @@ pub(crate) fn open_snapshot(path: &Path) -> Outcome<Snapshot> {
         });
         other.map_or_else(|| Failure::failed(error), Failure::failed)
     })
+}
+
+/// The same with what was kept beside it. Errors: those of either; nothing was kept.
+pub(crate) fn open_kept(path: &Path) -> Outcome<Kept> {
+    Kept::open(open_snapshot(path)?, path, words::inputs)
 }
 
 /// A value or exit 1.

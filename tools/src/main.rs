@@ -25,6 +25,7 @@ mod answer;
 mod bench;
 mod check;
 mod compare;
+mod comparison;
 mod compile;
 mod control;
 mod demo;
@@ -150,7 +151,7 @@ enum Verb {
     /// Show a running sapphired live: workers, answers, subnet, findings, what happens
     Top(top::Top),
     /// Have a running sapphired read its sources again
-    Reload(control::Control),
+    Reload(control::Reload),
     /// Have a running sapphired return to the snapshot before
     Rollback(control::Control),
     /// Have routes leave a switch or a cable, so that it may be pulled

@@ -7,9 +7,13 @@
 //! ```text
 //! step("routing")  reach(3, 40)  reach(4, 40)  ..  end
 //!        └────────────────── Watch ──> Observer ──> a bar, a line, nothing
+//!                              ^────────── is_stopped
 //! ```
 //!
 //! Work of many threads and several parts has a [`Stretch`] to say so by.
+//!
+//! An observer may say that nobody wants the result any more. Whoever works looks between two steps; engines and proofs do not look
+//! within theirs.
 
 mod share;
 
@@ -29,6 +33,11 @@ pub trait Observer: Sync {
 
     /// The step is over, well or not.
     fn end(&self);
+
+    /// Nobody wants the result any more. Asked between steps, and within those that can end early.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// The way to an observer, if there is one. An observer lives as long as the program, as its screen
@@ -70,6 +79,11 @@ impl Watch {
         if let Some(observer) = self.0 {
             observer.reach(done, total);
         }
+    }
+
+    /// Nobody wants the result any more.
+    pub fn is_stopped(self) -> bool {
+        self.0.is_some_and(Observer::is_stopped)
     }
 }
 

@@ -9,7 +9,8 @@
 //!
 //! Beside it lies all that follows from the same values: tables of a policy's `qos-setup`
 //! ([`qos_setup`]), what is wrong with a policy on this fabric ([`lint`]), what another one would change
-//! ([`policy_change`]), why a pair of ports gets
+//! ([`policy_change`]), what another snapshot answers
+//! otherwise ([`snapshot_change`]), why a pair of ports gets
 //! the path it gets ([`account`], and [`why`] where it gets none), and the dumps that OpenSM would write ([`export`]).
 //!
 //! What it does not do: publish, serve, or ask an SA. A fabric that a running SA told comes in as a

@@ -57,6 +57,15 @@ pub struct PolicyChange<'a> {
     subnet: Option<&'a Subnet>,
 }
 
+/// Bytes that a comparison may take in a daemon for who is in which group: one for each port and group.
+const MEMBERSHIP: usize = 64 << 20;
+
+/// Whether a comparison is small enough for a daemon.
+pub fn is_small(old: &Policy, new: &Policy, ports: usize) -> bool {
+    let groups = old.groups.len().max(new.groups.len());
+    groups.saturating_mul(ports) <= MEMBERSHIP
+}
+
 impl<'a> PolicyChange<'a> {
     /// Compares the two. Errors: a group of one of them cannot be resolved in this fabric.
     pub fn between(

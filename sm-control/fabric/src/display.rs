@@ -22,11 +22,16 @@ pub const SHOWN: usize = 20;
 
 /// Some names, and how many more there are. Shape: at most eight; the order is the caller's.
 pub fn first_few(names: &[String]) -> String {
+    first_few_of(names, names.len())
+}
+
+/// The same of a list of so many, of which `names` has the first.
+pub fn first_few_of(names: &[String], all: usize) -> String {
     // Fewer than lines: all of them stand in one.
     const SHOWN: usize = 8;
     let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
     let text = shown.join(", ");
-    match names.len().saturating_sub(SHOWN) {
+    match all.saturating_sub(shown.len()) {
         0 => text,
         more => format!("{text} and {more} more"),
     }

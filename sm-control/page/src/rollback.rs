@@ -4,12 +4,12 @@
 //! address; without a token file there is no form, and the page names the command.
 
 use maud::{Markup, html};
-use sa_compiler::snapshot_change::SnapshotChange;
+use sa_compiler::snapshot_change::{Comparison, List, PairCounts, Transition, Words};
 
 use crate::shell::{Here, Shell};
 use crate::words::{count, name_of};
 
-/// Names that are shown of those that come or go.
+/// Names of ports that are shown of each list.
 const SHOWN: usize = 20;
 
 /// What there is to show.
@@ -53,7 +53,7 @@ pub struct Difference {
     /// Epoch that a rollback returns to.
     pub to: u64,
     /// What the latter answers otherwise.
-    pub change: SnapshotChange,
+    pub change: Comparison,
 }
 
 /// The page.
@@ -110,45 +110,113 @@ fn form(rollback: &Rollback) -> Markup {
 }
 
 fn difference(it: &Difference) -> Markup {
-    let change = &it.change;
-    let extent = match change.asked == change.pairs {
+    let (change, pairs) = (&it.change, &it.change.pairs);
+    let extent = match pairs.complete {
         true => "all there are".to_owned(),
-        false => format!("of {}, evenly spread", count(change.pairs)),
+        false => format!("of {}, evenly spread", count(pairs.all)),
     };
+    let rows = rows(change);
     html! {
         p class="small" { "Epoch " (it.from) " is in force; a rollback returns to what is epoch " (it.to) "." }
         p {
-            strong { (count(change.different)) " of " (count(change.asked)) " pairs of hosts" } " would be answered otherwise (" (extent) ")."
+            strong { (count(pairs.changed)) " of " (count(pairs.asked)) " pairs of hosts" } " would be answered otherwise (" (extent) ")."
         }
-        @for (what, names) in [("come back", &change.come), ("go", &change.go)] {
-            @if !names.is_empty() { p { (count(names.len() as u64)) " nodes would " (what) ": " (listed(names)) "." } }
+        @for (what, ports) in [
+            ("come back", &change.ports_added),
+            ("go", &change.ports_removed),
+            ("have another P_Key table", &change.partition_changes),
+            ("have another MTU or rate", &change.link_changes),
+            ("have another LMC", &change.lmc_changes),
+        ] {
+            @if ports.count > 0 { p { (count(ports.count as u64)) " ports would " (what) ": " (listed(ports)) "." } }
         }
-        @if !change.fields.is_empty() {
+        @if change.lid_changes > 0 { p { (count(change.lid_changes as u64)) " ports would have another LID." } }
+        @if !rows.is_empty() {
             div class="wide" role="region" aria-label="What differs" tabindex="0" {
                 table class="numbers" {
                     thead { tr { @for head in ["Field", "Pairs", "Such as", "Now", "Then"] { th scope="col" { (head) } } } }
-                    tbody {
-                        @for it in &change.fields {
-                            tr {
-                                th scope="row" { (it.field) }
-                                td { (count(it.pairs)) }
-                                td { (name_of(&it.example.0)) " to " (name_of(&it.example.1)) }
-                                td { (it.values.0) }
-                                td { (it.values.1) }
-                            }
-                        }
-                    }
+                    tbody { @for row in &rows { (row) } }
                 }
             }
         }
     }
 }
 
-fn listed(names: &[String]) -> String {
-    let shown = names.iter().take(SHOWN).map(|name| name_of(name));
-    let shown = shown.collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {} more", count(more as u64)),
+/// What differs, those of most pairs first: how many pairs, and the values of one.
+fn rows(change: &Comparison) -> Vec<Markup> {
+    let mut rows: Vec<_> = fields(&change.pairs)
+        .into_iter()
+        .filter(|(_, pairs, _)| *pairs > 0)
+        .collect();
+    rows.sort_by_key(|(_, pairs, _)| core::cmp::Reverse(*pairs));
+    let rows = rows.into_iter();
+    rows.map(|(field, pairs, value)| row(field, pairs, value, &change.transitions))
+        .collect()
+}
+
+/// A value of a path in words; none where there is no path.
+type Value = fn(Option<&Words>) -> Option<String>;
+
+/// Fields by the names that the specification gives them.
+fn fields(pairs: &PairCounts) -> [(&'static str, u64, Value); 8] {
+    [
+        ("Path", pairs.lost + pairs.gained, |path| {
+            Some(path.map_or("none", |_| "a record").to_owned())
+        }),
+        ("SL", pairs.sl, |path| Some(path?.sl.to_string())),
+        ("P_Key", pairs.pkey, |path| Some(path?.pkey.clone())),
+        ("MTU", pairs.mtu, |path| {
+            Some(
+                path?
+                    .mtu_bytes
+                    .map_or_else(|| "-".to_owned(), |it| it.to_string()),
+            )
+        }),
+        ("Rate", pairs.rate, |path| {
+            Some(path?.rate.clone().unwrap_or_else(|| "-".to_owned()))
+        }),
+        ("Packet life time", pairs.packet_life, |path| {
+            Some(path?.packet_life.to_string())
+        }),
+        ("Traffic class", pairs.traffic_class, |path| {
+            Some(path?.traffic_class.to_string())
+        }),
+        // By pair, so no change has one of its own.
+        ("Flow label", pairs.flow_label, |_| None),
+    ]
+}
+
+fn row(field: &str, pairs: u64, value: Value, changes: &[Transition]) -> Markup {
+    let shown = changes.iter().find_map(|it| {
+        let (now, then) = (value(it.old.as_ref())?, value(it.new.as_ref())?);
+        (now != then).then_some((it, now, then))
+    });
+    html! {
+        tr {
+            th scope="row" { (field) }
+            td { (count(pairs)) }
+            @match shown {
+                Some((it, now, then)) => {
+                    td { (name_of(&it.source)) " to " (name_of(&it.destination)) }
+                    td { (now) }
+                    td { (then) }
+                },
+                None => { td {} td {} td {} },
+            }
+        }
+    }
+}
+
+fn listed(ports: &List) -> String {
+    let shown: Vec<_> = ports
+        .names
+        .iter()
+        .take(SHOWN)
+        .map(|name| name_of(name))
+        .collect();
+    let words = shown.join(", ");
+    match ports.count.saturating_sub(shown.len()) {
+        0 => words,
+        more => format!("{words} and {} more", count(more as u64)),
     }
 }

@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use sa_answer::access::LAST_PUBLIC_KEY;
+use sa_compiler::watch::Watch;
 use sa_fabric::intake::{self, Intake, Kind, ReadError};
 use sa_snapshot::{EpochId, LoadError, Snapshot};
 use sa_text::Remark;
@@ -74,7 +75,7 @@ pub enum Untrusted {
 /// Errors: it cannot be read, is damaged, or is open to others than root and this user.
 pub(crate) fn read(config: &Config) -> Result<Snapshot, CopyError> {
     // By its size alone: nothing of an untrusted file is parsed before it is trusted.
-    trial::attempt(config)?;
+    trial::attempt(config, Watch::default())?;
     let path = &config.fabric.path;
     // Opened once: what is judged is what is read.
     let (file, about) = intake::open(path)?;

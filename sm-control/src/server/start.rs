@@ -35,6 +35,7 @@ use super::agreement::{self, Doubts};
 use super::health::{self, Observed};
 use super::opensm::{self, Beside, Gate};
 use super::operators::admin;
+use super::operators::control::DryRun;
 use super::operators::in_force::InForce;
 use super::operators::page::{self, Page};
 use super::operators::port_history::PortHistory;
@@ -42,7 +43,7 @@ use super::operators::status::Status;
 use super::ports::attach::{Attached, WorkerSetup, attach};
 use super::ports::{descriptors, ring};
 use super::reload::reading::{InService, Readings};
-use super::reload::{Loader, Outlets, Sm, Teller};
+use super::reload::{Accepted, DryRuns, Loader, Outlets, Sm, Teller, Turn};
 use super::services::{LongLoad, Services, Watchdog};
 use super::slow_lane::{LaneTally, OpenSmProxy, Rules, SlowLane, StateStore, Supply};
 use super::state::{AliasesOfClients, BeforeInService, SetByClients, StateInService};
@@ -142,7 +143,9 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
     let health = health::start(config, reader(&publisher)?, &observed, &shared.stop)?;
     let in_force = in_force(config, &publisher, &shared)?;
     let page = page(config, in_force.as_ref(), (&status, &shared))?;
-    let (admin, commands) = admin::start(config, &status, page, in_force)?;
+    let tries = (Arc::default(), Turn::new());
+    let dry_run = dry_run(config, in_force.as_ref(), &tries, &shared);
+    let (admin, commands) = admin::start(config, &status, page, (in_force, dry_run))?;
     let shadow = shadow::start(config, reader(&publisher)?, &shared.state, &status)?;
     let origin = InService {
         readings: shared.readings.clone(),
@@ -169,7 +172,7 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
     let is_sm = config.fabric.source == Source::Sweep;
     let told = compared.or_else(|| is_sm.then(|| shared.traps.changes()));
     let sm = Sm::new(config, beside, doubts, told);
-    let loader = Loader::new(config, &status, (sm, teller), commands, outlets);
+    let loader = Loader::new(config, &status, (sm, teller), commands, outlets, tries);
     let services = Services {
         stop: shared.stop,
         workers: ports.workers,
@@ -213,6 +216,19 @@ fn in_force(
         Ok(Arc::new(InForce::new(reader(publisher)?, state)))
     };
     is_asked.then(made).transpose()
+}
+
+/// Whoever tries loads; none without a control socket, where they are ordered.
+fn dry_run(
+    config: &Config,
+    in_force: Option<&Arc<InForce>>,
+    (accepted, turn): &(Arc<Accepted>, &'static Turn),
+    shared: &Shared,
+) -> Option<Box<dyn DryRun>> {
+    config.control.as_ref()?;
+    let shown = (Arc::clone(accepted), *turn);
+    let tries = DryRuns::new(config, Arc::clone(in_force?), shown, shared.beside.clone());
+    Some(Box::new(tries))
 }
 
 /// The page for people; none without `[http] ui`. Errors: its token cannot be used.

@@ -24,6 +24,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 
+use sa_compiler::watch::Watch;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -88,6 +89,9 @@ pub enum TrialError {
         /// Why not.
         source: serde_json::Error,
     },
+    /// Nobody wants it any more.
+    #[error("trying this load in a process of its own was stopped")]
+    Stopped,
     /// It ended, and not for want of memory.
     #[error("trying this load in a process of its own failed ({status}); nothing is loaded")]
     Ended {
@@ -108,7 +112,9 @@ struct Report {
 
 /// Tries a load, unless whatever is in files of their size fits. Gives what the files held; none
 /// where there was no need to try. Errors: [`TrialError`].
-pub fn attempt(config: &Config) -> Result<Option<Seen>, TrialError> {
+///
+/// `watch`: may say that nobody wants it any more.
+pub fn attempt(config: &Config, watch: Watch) -> Result<Option<Seen>, TrialError> {
     let size = size_of_inputs(config);
     let room = memory::room();
     // No trial: what it takes is known from its size.
@@ -119,7 +125,7 @@ pub fn attempt(config: &Config) -> Result<Option<Seen>, TrialError> {
     if room.least() >= most_taken(size) {
         return Ok(None);
     }
-    let report = tried(config, &room)?;
+    let report = tried(config, &room, watch)?;
     if let Some(said) = report.refused {
         return Err(TrialError::Refused { said });
     }
@@ -129,6 +135,12 @@ pub fn attempt(config: &Config) -> Result<Option<Seen>, TrialError> {
     Ok(Some(
         seen.map(|(bytes, digest)| (path(bytes), digest)).collect(),
     ))
+}
+
+/// Whether less is left than files of their size may take.
+pub fn is_tight(config: &Config) -> bool {
+    config.fabric.source != Source::Snapshot
+        && memory::room().least() < most_taken(size_of_inputs(config))
 }
 
 /// What files of this size take at most, whatever they hold: parsers by the length of a file, tables
@@ -172,12 +184,12 @@ fn too_much(room: &Room, taken: Taken) -> TrialError {
 }
 
 /// Runs the trial to its end. Errors: as [`attempt`].
-fn tried(config: &Config, room: &Room) -> Result<Report, TrialError> {
+fn tried(config: &Config, room: &Room, wanted: Watch) -> Result<Report, TrialError> {
     let failed = |what| move |source| TrialError::Process { what, source };
     let mut child = start(config).map_err(failed("its start"))?;
     // Taken while it is written: a pipe holds less than the longest report.
     let told = report_of(&mut child).map_err(failed("its report"))?;
-    let watched = watch(&mut child, room);
+    let watched = watch(&mut child, room, wanted);
     if watched.is_err() {
         // It may have ended by itself.
         let _ = child.kill();
@@ -234,12 +246,15 @@ fn start(config: &Config) -> std::io::Result<Child> {
 
 /// Waits for its end. Gives what it had taken when it was last looked at: memory alone, as its
 /// address space is limited as ours is, and its report has both. Errors: it takes more than there is.
-fn watch(child: &mut Child, room: &Room) -> Result<Taken, TrialError> {
+fn watch(child: &mut Child, room: &Room, wanted: Watch) -> Result<Taken, TrialError> {
     let mut taken = Taken::default();
     while child.try_wait().is_ok_and(|ended| ended.is_none()) {
         taken.memory = memory::of(child.id()).memory.max(taken.memory);
         if taken.memory.saturating_add(SPARE) > room.memory {
             return Err(too_much(room, taken));
+        }
+        if wanted.is_stopped() {
+            return Err(TrialError::Stopped);
         }
         // The kernel tells when a process ends, and not when it has taken much.
         sleep(LOOK);

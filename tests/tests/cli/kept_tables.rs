@@ -298,3 +298,75 @@ fn what_cannot_be_kept_or_added_is_said() -> Result<()> {
     }
     Ok(())
 }
+
+/// What `check` finds in tables that were kept is what it finds in the same tables as dumps.
+#[test]
+fn kept_tables_are_checked_as_dumps_are() -> Result<()> {
+    let site = site()?;
+    let mut loops = 0;
+    for options in [
+        "--fabric t/net --policy policy.conf",
+        "--fabric t/net --torus-conf t/torus-2QoS.conf --lmc 1",
+        "--fabric t/net --engine minhop",
+        "--fabric t/net --engine dfsssp-nue",
+        "--fabric f/net --engine updn",
+    ] {
+        run(
+            site.path(),
+            &format!("compile {options} -o it.snap --keep-tables --allow-problems"),
+        )?;
+        run(site.path(), &format!("route {options} --psl -o same"))?;
+        let kept = run(site.path(), "check --snapshot it.snap --json")?;
+        let dumps = run(site.path(), "check same --json")?;
+        let told = |output: &Output| -> Result<Value> {
+            let text = String::from_utf8(output.stdout.clone())?;
+            Ok(serde_json::from_str(&text)?)
+        };
+        let (from_kept, from_dumps) = (told(&kept)?, told(&dumps)?);
+        sa_tests::schema::judge(&from_kept)?;
+        ensure!(from_kept["sls"] == "the snapshot", "{from_kept}");
+        for field in ["acyclic", "switches", "pairs", "lost", "pairs_lost"] {
+            ensure!(
+                from_kept[field] == from_dumps[field],
+                "{options}: {field}: {from_kept} {from_dumps}"
+            );
+        }
+        ensure!(
+            kept.status.code() == dumps.status.code(),
+            "{options}: {kept:?} {dumps:?}"
+        );
+        loops += usize::from(kept.status.code() == Some(3));
+        fs::remove_dir_all(site.path().join("same"))?;
+    }
+    // Otherwise no bad verdict was compared.
+    ensure!(loops > 0);
+    Ok(())
+}
+
+#[test]
+fn a_snapshot_alone_cannot_be_checked_and_it_is_said_what_to_do() -> Result<()> {
+    let site = site()?;
+    done(site.path(), "compile --fabric t/net -o alone.snap")?;
+    let said = failed(site.path(), "check --snapshot alone.snap")?;
+    ensure!(
+        said.contains("alone.snap.tables") && said.contains("compile --keep-tables"),
+        "{said}"
+    );
+    for line in [
+        "check dumps --snapshot alone.snap",
+        "check --snapshot alone.snap --members everywhere",
+        "check",
+    ] {
+        let output = run(site.path(), line)?;
+        ensure!(output.status.code() == Some(2), "{line}: {output:?}");
+    }
+    // A table that is damaged is none that is proved.
+    compile(site.path(), "--fabric t/net")?;
+    let tables = site.path().join("it.snap.tables");
+    let mut bytes = fs::read(&tables)?;
+    *bytes.last_mut().context("bytes")? ^= 1;
+    fs::write(&tables, bytes)?;
+    let said = failed(site.path(), "check --snapshot it.snap")?;
+    ensure!(said.contains("is damaged or cut off"), "{said}");
+    Ok(())
+}

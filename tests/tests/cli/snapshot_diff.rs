@@ -2,9 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use anyhow::{Context, Result, ensure};
+use policy::Query;
 use sa_answer::whole;
+use sa_compiler::pipeline::{Inputs, PipelineError, Stamp, compile};
+use sa_compiler::snapshot_change::{Asked, Stopped, between};
+use sa_compiler::watch::{Observer, Watch};
 use sa_fabric::store;
 use sa_snapshot::Snapshot;
 use sa_tests::cli::sapphire_in;
@@ -177,20 +182,20 @@ fn what_differs_is_named() -> Result<()> {
     Ok(())
 }
 
-/// Of more pairs than are to be asked about those of some sources are, and the document says so.
+/// Of more pairs than are to be asked about some are, evenly spread, and the document says so.
 #[test]
 fn too_many_pairs_are_asked_in_part() -> Result<()> {
     let site = site()?;
     let part = diff(site.path(), "policy", " --most-pairs 40")?;
-    // Two of eighteen sources, each with seventeen destinations.
+    // Every eighth of them.
     ensure!(part["pairs"]["all"] == 18 * 17, "{part}");
-    ensure!(part["pairs"]["asked"] == 2 * 17, "{part}");
+    ensure!(part["pairs"]["asked"] == 39, "{part}");
     ensure!(part["pairs"]["complete"] == false, "{part}");
     let text = done(
         site.path(),
         "snapshot diff old.snap policy.snap --most-pairs 40",
     )?;
-    ensure!(text.contains("asked about 34 of 306"), "{text}");
+    ensure!(text.contains("asked about 39 of 306"), "{text}");
     Ok(())
 }
 
@@ -227,5 +232,59 @@ fn a_damaged_file_is_named() -> Result<()> {
         ensure!(output.status.code() == Some(1), "{words}");
         ensure!(words.starts_with("sapphire: broken.snap: "), "{words}");
     }
+    Ok(())
+}
+
+/// Has had enough after so many looks.
+struct Enough(AtomicI32);
+
+impl Observer for Enough {
+    fn begin(&self, _: &str) {}
+
+    fn reach(&self, _: u64, _: u64) {}
+
+    fn end(&self) {}
+
+    fn is_stopped(&self) -> bool {
+        self.0.fetch_sub(1, Ordering::SeqCst) <= 0
+    }
+}
+
+fn enough(after: i32) -> Watch {
+    Watch::by(Box::leak(Box::new(Enough(AtomicI32::new(after)))))
+}
+
+/// What a daemon does for somebody who has left is ended between any two steps, and no half of it is given.
+#[test]
+fn who_watches_ends_a_compilation_and_a_comparison() -> Result<()> {
+    let site = site()?;
+    let inputs = |watch| Inputs {
+        fabric: site.path().join("net"),
+        watch,
+        ..Inputs::default()
+    };
+    let mut steps = 0;
+    let whole = loop {
+        match compile(&inputs(enough(steps)), Stamp::default()) {
+            Ok(compiled) => break compiled,
+            Err(PipelineError::Stopped) => steps += 1,
+            Err(error) => return Err(error.into()),
+        }
+    };
+    ensure!(steps >= 4, "{steps}");
+    let other = compile(&inputs(Watch::default()), Stamp::default())?;
+    ensure!(whole.snapshot.digest() == other.snapshot.digest());
+    let asked = |watch| Asked {
+        numbers: Query::default().numbers(),
+        most: u64::MAX,
+        watch,
+    };
+    let snapshots = (&whole.snapshot, &other.snapshot);
+    ensure!(between(snapshots, &asked(enough(0))).is_err_and(|error| error == Stopped));
+    let change = between(snapshots, &asked(enough(1)))?;
+    ensure!(
+        change.pairs.asked == 18 * 17 && change.pairs.ways.is_empty(),
+        "{change:?}"
+    );
     Ok(())
 }

@@ -233,6 +233,7 @@ fn a_daemon_serves_what_it_reads_from_an_sa() -> Result<()> {
     let config = Config::of_sa()
         .torus()
         .ibsim(&bed.asker)
+        .with("[control]\npath = \"second-control\"\n")
         .write_as(&config)?;
     let mut second = Daemon::start(&bed.served.fabric, &config)?;
     second.next_epoch("ready")?;
@@ -254,6 +255,23 @@ fn a_daemon_serves_what_it_reads_from_an_sa() -> Result<()> {
     let (first, second) = (ask(&[])?, ask(&["--sa-lid", &lid])?);
     ensure!(first["status"] == "0x0000", "{first}");
     ensure!(first["records"] == second["records"], "{first} {second}");
+
+    // Another reading of the same SA, by a way of its own, gives the same.
+    let control = bed.served.fabric.dir().join("second-control");
+    let control = control.to_str().context("a path")?;
+    let line = ["reload", "--dry-run", "--json", "--control", control];
+    let tried = sapphire_on(&bed.served.fabric, &line)?;
+    ensure!(tried.status.success(), "{tried:?}");
+    let tried: Value = serde_json::from_slice(&tried.stdout)?;
+    ensure!(
+        tried["epoch"] == 1 && tried["entries_changed"] == 0,
+        "{tried}"
+    );
+    ensure!(tried["comparison"]["pairs"]["changed"] == 0, "{tried}");
+    ensure!(
+        tried["comparison"]["pairs"]["asked"].as_u64() > Some(0),
+        "{tried}"
+    );
     Ok(())
 }
 

@@ -66,6 +66,9 @@ pub(super) fn print(verb: &Check, findings: &Findings) -> Outcome {
         );
     }
     match &findings.multicast {
+        None if verb.snapshot.is_some() => {
+            outln!("multicast  a snapshot has no multicast tables, not checked");
+        }
         None => outln!("multicast  no opensm.mcfdbs, not checked"),
         Some((recorded, multicast)) => print_multicast(parts, recorded, multicast),
     }
@@ -167,7 +170,7 @@ struct Report<'a> {
     /// Of packets that a switch itself sends or gets.
     management_cycle: Vec<String>,
     /// Where the SLs of paths come from.
-    /// One of `psl`, `torus-2QoS.conf`, `any SL on any path`.
+    /// One of `psl`, `torus-2QoS.conf`, `any SL on any path`, `the snapshot`.
     sls: &'static str,
     switches: usize,
     /// Of a port and a LID of another one.

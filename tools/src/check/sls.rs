@@ -7,6 +7,7 @@
 //! psl in the directory     what an SA answered, pair by pair          exact for hosts
 //! a torus-2QoS.conf        both QoS levels that the rule can give     all that an SA could answer
 //! neither                  all SLs on every path                      more than any SA answers
+//! a snapshot               what it answers: the engine's SLs, else those of policy and partitions
 //! ```
 //!
 //! The more SLs are taken, the more dependencies there are: a proof with the last source implies
@@ -26,6 +27,8 @@ use sa_compiler::state::FabricState;
 use sa_fabric::detect::{DumpDir, Input};
 use sa_fabric::formats::psl;
 use sa_fabric::intake::{self, Kind};
+use sa_snapshot::model::PathSl;
+use sa_snapshot::{PortIx, Snapshot};
 use sa_text::{Location, Position};
 use sa_wire::{Lid, Sl, SlVlMask};
 
@@ -42,6 +45,36 @@ pub(super) enum Sls {
     Torus(Box<Torus>),
     /// Nobody says: any SL on any path.
     Any,
+    /// Those that a snapshot gives.
+    Given(Given),
+}
+
+/// What a snapshot says of SLs.
+pub(super) enum Given {
+    /// The rule of a torus, else what policy and partitions hand out: as when it was compiled.
+    ByRule,
+    /// One for each pair of ports, from the engine. Boxed: it is the largest.
+    ByPair(Box<BySnapshot>),
+}
+
+/// A snapshot that gives SLs pair by pair.
+pub(super) struct BySnapshot {
+    snapshot: Snapshot,
+    /// By place among the end ports of the fabric.
+    ports: Vec<Option<PortIx>>,
+}
+
+impl BySnapshot {
+    /// Of a pair that gets no path no packet waits.
+    fn sls(&self, source: EndPortIx, lid: Lid) -> SlVlMask {
+        let from = self.ports.get(source.index()).copied().flatten();
+        let ends = from.zip(self.snapshot.port_by_lid(lid.get()));
+        let path = ends.and_then(|(from, to)| self.snapshot.path(from, to, lid.get()));
+        match path.map(|path| path.sl) {
+            Some(PathSl::Given(sl)) => SlVlMask(1 << sl.get()),
+            _ => SlVlMask(0),
+        }
+    }
 }
 
 /// Recorded answers of an SA.
@@ -119,6 +152,17 @@ impl Sls {
         }
     }
 
+    /// Of a snapshot and the fabric that it was compiled from.
+    pub(super) fn of_snapshot(snapshot: Snapshot, parts: &FabricState) -> Self {
+        if !snapshot.has_sls_by_class() {
+            return Self::Given(Given::ByRule);
+        }
+        let ends = parts.topology.end_ports.iter();
+        let ports = ends.map(|port| snapshot.port_by_lid(port.lid.get()));
+        let ports = ports.collect();
+        Self::Given(Given::ByPair(Box::new(BySnapshot { snapshot, ports })))
+    }
+
     /// One bit for each pair, as a recorded answer names one SL.
     fn psl(input: &Input, parts: &FabricState) -> Outcome<Self> {
         let entries = psl::read(&input.bytes).map_err(|error| input.refused(error));
@@ -156,6 +200,11 @@ impl Sls {
                 work(pipeline::judge(parts, PathSls::BySwitch(&sls)))
             }
             Self::Any => work(pipeline::judge(parts, PathSls::Any(SlVlMask::ALL))),
+            Self::Given(Given::ByRule) => work(pipeline::judge(parts, pipeline::path_sls(parts))),
+            Self::Given(Given::ByPair(pairs)) => {
+                let sls = |source, lid| pairs.sls(source, lid);
+                work(pipeline::judge(parts, PathSls::ByPair(&sls)))
+            }
         }
     }
 
@@ -165,6 +214,7 @@ impl Sls {
             Self::Psl(_) => "psl",
             Self::Torus(_) => "torus-2QoS.conf",
             Self::Any => "any SL on any path",
+            Self::Given(_) => "the snapshot",
         }
     }
 }

@@ -34,6 +34,7 @@
 //! {"schema":"sapphire.refused/1","ok":false,"code":"..","error":{"message":"..","exit_code":1,..}}
 //! ```
 
+mod dry_run;
 pub(crate) mod health;
 mod maintenance;
 mod maintenance_show;
@@ -69,6 +70,16 @@ pub(crate) struct Control {
     /// Print one JSON line: the daemon's answer
     #[arg(long)]
     json: bool,
+}
+
+/// `sapphire reload`.
+#[derive(Debug, Args)]
+pub(crate) struct Reload {
+    /// Read and compile the sources as a reload would, say what that would change, and put nothing into service
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    control: Control,
 }
 
 /// A daemon's refusal for programs, with what is wrong as every verb has it.
@@ -123,9 +134,14 @@ pub(crate) fn status(verb: &Control) -> Outcome {
 }
 
 /// Returns when the new snapshot is in service, or is found not to be served: the daemon then keeps
-/// the one before, and says why.
-pub(crate) fn reload(verb: &Control) -> Outcome {
-    said(verb, order(verb, bare("reload"))?, show::reload)
+/// the one before, and says why. A dry run that is interrupted closes its connection, and with that the daemon ends its work.
+pub(crate) fn reload(verb: &Reload) -> Outcome {
+    let control = &verb.control;
+    if !verb.dry_run {
+        return said(control, order(control, bare("reload"))?, show::reload);
+    }
+    let request = json!({ "verb": "reload", "dry_run": true });
+    said(control, order(control, request)?, dry_run::text)
 }
 
 /// Automatic reloads wait afterwards, or the next one would undo it.

@@ -9,6 +9,7 @@ use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use sa_compiler::pipeline::Inputs;
 
 use super::FabricArgs;
+use crate::failure::{Failure, Outcome};
 
 /// Options of [`FabricArgs`] as they stand on the command line. Shape: `--name` or `--name=value`.
 ///
@@ -53,6 +54,23 @@ impl FromArgMatches for Words {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
+    }
+}
+
+impl Words {
+    /// Errors: options of a fabric beside what has its own, but for those of `allowed`. `given`: what that is.
+    ///
+    /// Clap's `requires` does not see to it: it is waived for an option that must not be there.
+    pub(crate) fn are_alone(&self, given: &str, allowed: &[&str]) -> Outcome {
+        let names = self.0.iter().filter_map(|word| word.split('=').next());
+        let extra: Vec<&str> = names.filter(|name| !allowed.contains(name)).collect();
+        if extra.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::usage(format!(
+            "{given} brings the options that it was compiled with: leave {} out",
+            extra.join(", ")
+        )))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! An explanation follows the tables from the source to each LID of the destination, and asks for nothing else of routes but the
 //! name of the engine and places in the torus. So the tables of the switches on these ways are read, and no others: of 13,824
-//! switches some dozens.
+//! switches some dozens. A proof needs all of them.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -37,8 +37,27 @@ impl Kept {
     ///
     /// Errors: the sidecar is damaged, or its parts are of different fabrics.
     pub(crate) fn state(&self, sources: Sources, pair: (usize, usize)) -> Outcome<FabricState> {
+        self.with_tables(sources, |topology| self.on_the_way(topology, pair))
+    }
+
+    /// The same with the tables of all switches: for who proves something of them, not for one path.
+    ///
+    /// Errors: as [`Self::state`].
+    pub(crate) fn whole(&self, sources: Sources) -> Outcome<FabricState> {
+        self.with_tables(sources, |topology| {
+            let switches = topology.switch_ixs();
+            switches.map(|ix| Ok((ix, self.tables(ix)?))).collect()
+        })
+    }
+
+    fn with_tables(
+        &self,
+        sources: Sources,
+        read: impl Fn(&Topology) -> Result<BTreeMap<SwitchIx, Tables>, Problem>,
+    ) -> Outcome<FabricState> {
         let topology = sources.subnet.topology(&sources.options);
-        let routes = self.routes(&sources, &topology, pair);
+        let fits = self.check_fits(&topology);
+        let routes = fits.and_then(|()| self.routes(&sources, &topology, read(&topology)?));
         let routes = routes.map_err(|problem| refused(&self.path, &problem))?;
         let facts = sources.subnet.port_facts();
         let ends = sources.subnet.end_ports().iter();
@@ -70,10 +89,8 @@ impl Kept {
         &self,
         sources: &Sources,
         topology: &Topology,
-        pair: (usize, usize),
+        read: BTreeMap<SwitchIx, Tables>,
     ) -> Result<Routes, Problem> {
-        self.check_fits(topology)?;
-        let read = self.on_the_way(topology, pair)?;
         let mut lfts = vec![Vec::new(); topology.switches.len()];
         let mut given = GivenSl2Vl::default();
         for (switch, tables) in read {

@@ -10,7 +10,7 @@ type Example = (&'static str, &'static str, &'static str);
 
 /// Arguments behind the verb, then what they are for.
 #[rustfmt::skip]
-const EXAMPLES: [Example; 73] = [
+const EXAMPLES: [Example; 75] = [
     ("demo", "", "Shows the SA: routes, proof, policy, answers under load"),
     ("demo", "--sm", "Shows the Subnet Manager, and what it does when a cable is pulled"),
     ("init", "", "Asks what there is, and writes sapphired.toml here"),
@@ -27,6 +27,7 @@ const EXAMPLES: [Example; 73] = [
     ("route", "--fabric net --engine dfsssp-nue --fail S1:3", "Routes around a cable that is not there"),
     ("check", "dumps", "Proves the tables in a folder of dumps; status 3 with a credit loop"),
     ("check", "dumps --torus-conf /etc/opensm/torus-2QoS.conf --json", "The same on a torus, for programs"),
+    ("check", "--snapshot now.snap", "The tables that compile --keep-tables kept beside a snapshot"),
     ("setup", "--fabric net --torus-conf torus-2QoS.conf", "What each port should hold"),
     ("simulate", "--fabric net --torus-conf torus-2QoS.conf 3,1,0", "What would be lost without that switch of the torus"),
     ("compile", "--fabric net --policy qos-policy.conf -o now.snap", "Everything that an SA answers from, in one file"),
@@ -69,6 +70,7 @@ const EXAMPLES: [Example; 73] = [
     ("top", "", "The sapphired of this host, live on the terminal"),
     ("top", "--once", "One frame as text, for scripts"),
     ("reload", "", "Reads sources again, and waits for what comes of it"),
+    ("reload", "--dry-run", "Says what that would change, and changes nothing"),
     ("rollback", "", "Serves the snapshot that was in service before"),
     ("drain", "S1:3", "Routes leave a cable; then pull it"),
     ("drain", "--list", "What is drained"),

@@ -190,6 +190,9 @@ pub enum PipelineError {
         count(.0, "pair of hosts that is wired together has", "pairs of hosts that are wired together have")
     )]
     LostPairs(u64),
+    /// Who watches does not want the result any more.
+    #[error("the compilation was stopped")]
+    Stopped,
 }
 
 impl PipelineError {
@@ -308,6 +311,7 @@ pub fn compile_after(
     };
     let mut warnings = sources.warnings.clone();
     let provenance = sources.provenance.clone();
+    going_on(inputs)?;
     // Before the sources are taken apart.
     let changes_told = sources.changes_told();
     let mut parts = route_after(sources, before, &mut timings.route)?;
@@ -323,6 +327,7 @@ pub fn compile_after(
         None => Vec::new(),
     };
     warnings.extend(setup_remarks(inputs, &parts));
+    going_on(inputs)?;
     let Checked {
         proof,
         survey,
@@ -335,10 +340,12 @@ pub fn compile_after(
     // For the next change. It shares the tables that it is about.
     parts.proven = proven;
     warnings.extend(proof.remarks(&parts));
+    going_on(inputs)?;
     let snapshot = timed(&mut timings.build, || {
         let build = || build_surveyed(&parts, &survey, &parts.aliases, provenance, stamp);
         inputs.watch.step("compiling", build)
     })?;
+    going_on(inputs)?;
     timed(&mut timings.compare, || {
         let compare = || crosscheck::sample(&parts, &snapshot);
         inputs.watch.step("comparing with the reference", compare)
@@ -368,6 +375,14 @@ pub fn compile_after(
         compiled.warnings.extend(flaws);
     }
     Ok(compiled)
+}
+
+/// Between two steps. Errors: [`PipelineError::Stopped`].
+fn going_on(inputs: &Inputs) -> Result<(), PipelineError> {
+    match inputs.watch.is_stopped() {
+        true => Err(PipelineError::Stopped),
+        false => Ok(()),
+    }
 }
 
 /// What an engine says of a fabric that it routes, or refuses.

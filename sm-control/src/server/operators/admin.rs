@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 use tracing::info;
 
 use super::AdminError;
-use super::control::{self, Command, Context, Explainer};
+use super::control::{self, Command, Context, DryRun, Explainer};
 use super::counts::{Counts, Event};
 use super::http;
 use super::in_force::{self, InForce};
@@ -62,7 +62,7 @@ pub(in crate::server) fn start(
     config: &Config,
     status: &Arc<Status>,
     page: Option<Arc<Page>>,
-    in_force: Option<Arc<InForce>>,
+    (in_force, dry_run): (Option<Arc<InForce>>, Option<Box<dyn DryRun>>),
 ) -> Result<(Admin, Receiver<Command>), ServerError> {
     let (commands, orders) = crossbeam_channel::bounded(WAITING);
     // Without the thread a channel that is never ready stands in, so that the loader need not know.
@@ -94,7 +94,8 @@ pub(in crate::server) fn start(
         // The credentials of this process are asked through a socket of tokio's.
         let _inside = runtime.enter();
         let explainer = in_force.clone().map(|it| Explainer::new(it, config));
-        Context::new(Arc::clone(status), commands.clone(), explainer).map_err(os)?
+        let makers = (explainer, dry_run);
+        Context::new(Arc::clone(status), commands.clone(), makers).map_err(os)?
     };
     if let Some(page) = &page {
         page.orders_go_to(commands.clone());

@@ -26,14 +26,14 @@ pub(in crate::server) struct InForce {
 }
 
 /// A snapshot in force, and what it was compiled from; they are of one epoch.
-pub(super) struct Force {
-    pub(super) published: Arc<Published>,
-    pub(super) state: Arc<State>,
+pub(in crate::server) struct Force {
+    pub(in crate::server) published: Arc<Published>,
+    pub(in crate::server) state: Arc<State>,
 }
 
 /// Why there is nothing to tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unknown {
+pub(in crate::server) enum Unknown {
     /// Before the first.
     NoSnapshot,
     /// A snapshot without the state that it came from.
@@ -69,13 +69,13 @@ impl InForce {
     }
 
     /// The snapshot; none before the first.
-    fn published(&self) -> Option<Arc<Published>> {
+    pub(in crate::server) fn published(&self) -> Option<Arc<Published>> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         reader.refresh_shared().cloned()
     }
 
     /// The same with its state. Errors: [`Unknown`].
-    pub(super) fn force(&self) -> Result<Force, Unknown> {
+    pub(in crate::server) fn force(&self) -> Result<Force, Unknown> {
         let published = self.published().ok_or(Unknown::NoSnapshot)?;
         let state = self.state.load_full().ok_or(Unknown::Elsewhere)?;
         match state.epoch == published.epoch {

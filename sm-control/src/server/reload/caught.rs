@@ -38,11 +38,14 @@ pub(in crate::server) fn end_by_other_panics() {
     }));
 }
 
-/// The thread that loads, those that it has compute for it, which have no name, and the one that answers other Subnet
+/// The thread that loads, one that tries a load, those that it has compute for it, which have no name, and the one that answers other Subnet
 /// Managers, which the next sweep starts again.
 fn may_panic(thread: Option<&str>) -> bool {
-    thread.is_none_or(|name| [LOADER, "sa-sm"].contains(&name))
+    thread.is_none_or(|name| [LOADER, DRY_RUN, "sa-sm"].contains(&name))
 }
+
+/// The name of a thread that tries a load.
+pub(in crate::server) const DRY_RUN: &str = "sa-dry-run";
 
 /// The name of the thread that loads.
 pub(in crate::server) const LOADER: &str = "sa-load";
@@ -74,6 +77,11 @@ mod tests {
         for thread in ["sa-fp-0", "sa-slow", "sa-admin", "sa-local", "main"] {
             assert!(!may_panic(Some(thread)), "{thread}");
         }
-        assert!(may_panic(None) && may_panic(Some(LOADER)) && may_panic(Some("sa-sm")));
+        assert!(
+            may_panic(None)
+                && may_panic(Some(LOADER))
+                && may_panic(Some(DRY_RUN))
+                && may_panic(Some("sa-sm"))
+        );
     }
 }

@@ -4,8 +4,8 @@
 //! only the daemon has: the epoch and the time, a trial by another process where memory may not do, and
 //! the tables that an engine made last, from which it goes on where it can.
 //!
-//! [`Compiler::attempt`] changes nothing, as sources that did not stay as they were are compiled again;
-//! [`Compiler::judge`] takes the attempt that counts.
+//! [`attempt`] changes nothing, as sources that did not stay as they were are compiled again, and a dry run ([`super::dry_run`]) compiles
+//! what nobody publishes; [`Compiler::judge`] takes the attempt that counts.
 //!
 //! | source | attempt | told before |
 //! |---|---|---|
@@ -18,19 +18,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sa_compiler::pipeline::{self, Inputs, Stamp, Timings};
+use sa_compiler::pipeline::{self, Stamp, Timings};
 use sa_compiler::state::FabricState;
+use sa_compiler::watch::Watch;
 use sa_fabric::sa_records::SaFabric;
 use sa_snapshot::{EpochId, Snapshot};
-use sa_source::{Difference, SaReader, SourceError, When};
+use sa_source::{Difference, SourceError, When};
 use sa_text::Remark;
 use thiserror::Error;
 
+use super::attempt::{Attempt, Way, attempt};
+use super::dry_run::{Accepted, Turn};
 use super::due::Due;
-use super::settled::{Settled, Teller, Unsettled};
+use super::settled::{Settled, Unsettled};
 use crate::checks::copy::{self, CopyError};
-use crate::config::{Config, Source};
-use crate::server::subnet_manager::{Manager, SweepError};
+use crate::config::Config;
+use crate::server::subnet_manager::SweepError;
 use crate::trial::{self, TrialError};
 
 /// Why a load puts nothing into service. Its words are what operators get, in the log and by
@@ -153,27 +156,44 @@ pub(super) struct Outlook {
     pub(super) digest: Option<u64>,
 }
 
-/// What came of one attempt. It may still be thrown away, where a file changed meanwhile.
-pub(super) enum Attempt {
-    AsBefore,
-    Compiled(Box<pipeline::Compiled>),
-    Copy(Box<Snapshot>),
-}
+/// How long a load waits for a dry run to end, where it needs the memory of that: one step of it, mostly.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// What is remembered between two compilations. Tables of an accepted fabric are shared with the
 /// next one's, where they stay.
-#[derive(Default)]
 pub(super) struct Compiler {
     /// The last fabric that the engine routed: what the switches hold when it refuses the next.
     accepted: Option<Arc<FabricState>>,
+    /// The same for dry runs, which only look.
+    shown: Arc<Accepted>,
+    /// Which give up where a load compiles.
+    dry_runs: &'static Turn,
+    /// By which they hear of it.
+    watch: Watch,
     /// The last compilation failed: it is tried again even where an SA tells what it told before.
     is_refused: bool,
 }
 
 impl Compiler {
+    /// Nothing is accepted yet.
+    pub(super) fn new(shown: Arc<Accepted>, dry_runs: &'static Turn) -> Self {
+        Self {
+            accepted: None,
+            shown,
+            dry_runs,
+            watch: dry_runs.loads(),
+            is_refused: false,
+        }
+    }
+
     /// The last fabric that the engine routed.
     pub(super) fn accepted(&self) -> Option<&FabricState> {
         self.accepted.as_deref()
+    }
+
+    /// Dry runs may begin again.
+    pub(super) fn load_ends(&self) {
+        self.dry_runs.load_ends();
     }
 
     /// Whether a fabric is worth compiling that was told before.
@@ -192,58 +212,25 @@ impl Compiler {
         settled: Settled<'_>,
         epoch: EpochId,
     ) -> Result<Attempt, LoadError> {
-        if config.fabric.source == Source::Snapshot {
-            return Ok(Attempt::Copy(Box::new(copy::read(config)?)));
+        if trial::is_tight(config) {
+            // A load is refused, or takes twice as long, for what a dry run has.
+            self.dry_runs.make_room(LONGEST_WAIT);
         }
         let stamp = Stamp {
             epoch: Some(epoch),
             built_unix: pipeline::unix_time(),
         };
-        // In every attempt: files that changed meanwhile may be larger.
-        let inputs = tried(config)?;
-        let Settled { teller, when } = settled;
         let before = self.accepted.as_deref();
-        let compiled = match teller {
-            Teller::Sa(live) => self.compile_told(&inputs, live, when, stamp)?,
-            Teller::Sweep(manager) => {
-                let options = Manager::options(config)?;
-                manager.sweep(&inputs, &options, when, before, stamp)?
-            }
-            Teller::Nobody => Some(self.compile_files(&inputs, stamp)?),
-        };
-        Ok(compiled.map_or(Attempt::AsBefore, |compiled| {
-            Attempt::Compiled(Box::new(compiled))
-        }))
-    }
-
-    /// From files, going on from the fabric that was accepted last. Errors: they cannot be read, or
-    /// must not be published.
-    fn compile_files(
-        &self,
-        inputs: &Inputs,
-        stamp: Stamp,
-    ) -> Result<pipeline::Compiled, SourceError> {
-        let compiled = pipeline::compile_after(inputs, stamp, self.accepted.as_deref())?;
-        compiled.publishable()?;
-        Ok(compiled)
-    }
-
-    /// None where the SA tells what it told before, which is known before anything is compiled.
-    /// Errors: the SA does not answer, contradicts itself, or does not agree with what was
-    /// compiled.
-    fn compile_told(
-        &self,
-        inputs: &Inputs,
-        live: &mut SaReader,
-        when: When,
-        stamp: Stamp,
-    ) -> Result<Option<pipeline::Compiled>, SourceError> {
-        let before = self.accepted.as_deref();
-        let compared = sa_source::compile_from_sa(inputs, live, when, stamp, before)?;
-        if let Some(compared) = &compared {
-            compared.publishable()?;
-        }
-        Ok(compared.map(|compared| compared.compiled))
+        let watch = self.watch;
+        attempt(
+            config,
+            settled,
+            Way {
+                stamp,
+                before,
+                watch,
+            },
+        )
     }
 
     /// Takes the attempt whose sources stayed as they were, and what it means beside what is in
@@ -289,6 +276,7 @@ impl Compiler {
         if parts.refusal.is_none() {
             let planned = compiled.goes_on_from.map(|planned| Arc::new(*planned));
             self.accepted = Some(planned.unwrap_or_else(|| Arc::clone(&parts)));
+            self.shown.store(self.accepted.clone());
         }
         New {
             snapshot: compiled.snapshot,
@@ -305,15 +293,4 @@ impl Compiler {
             },
         }
     }
-}
-
-/// What a load reads, which was tried by another process where it may take more memory than is
-/// left. Files that changed since that trial are refused by their digests. Errors: [`TrialError`].
-fn tried(config: &Config) -> Result<Inputs, TrialError> {
-    let seen = trial::attempt(config)?;
-    let mut inputs = config.inputs();
-    if let Some(seen) = seen {
-        inputs.intake = inputs.intake.expecting(seen);
-    }
-    Ok(inputs)
 }

@@ -35,6 +35,8 @@
 //! accepted last stays what the next compilation goes on from, and the snapshot in service stays in
 //! service. That holds for one that panics too ([`caught`]).
 //!
+//! A load that is only tried ([`dry_run`]) goes the first two of these steps on a thread of its own; nothing of it is seen here.
+//!
 //! # One change in time
 //!
 //! ```text
@@ -49,8 +51,10 @@
 //! Compiling and writing take what they take; these times are an example.
 
 mod aliases;
+mod attempt;
 pub(in crate::server) mod caught;
 mod compiled;
+mod dry_run;
 mod due;
 mod groups;
 mod history;
@@ -85,6 +89,7 @@ use self::published::Publication;
 use self::report::Report;
 use self::settled::{Settled, Sources};
 
+pub(in crate::server) use dry_run::{Accepted, DryRuns, Turn};
 pub(in crate::server) use published::Outlets;
 pub(in crate::server) use settled::Teller;
 pub(in crate::server) use sm::Sm;
@@ -132,13 +137,14 @@ enum Outcome {
 }
 
 impl<'a> Loader<'a> {
-    /// `teller`: who tells the fabric.
+    /// `teller`: who tells the fabric. `tries`: for dry runs, what was accepted and whether a load is under way.
     pub(in crate::server) fn new(
         config: &'a Config,
         status: &Arc<Status>,
         (sm, teller): (Sm, Teller<SaReader, Box<Manager>>),
         commands: Receiver<Command>,
         outlets: Outlets,
+        tries: (Arc<Accepted>, &'static Turn),
     ) -> Self {
         Self {
             config,
@@ -147,7 +153,7 @@ impl<'a> Loader<'a> {
             schedule: Schedule::new(),
             groups: GroupChanges::new(Arc::clone(&outlets.groups)),
             sources: Sources::new(teller),
-            compiler: Compiler::default(),
+            compiler: Compiler::new(tries.0, tries.1),
             publication: Publication::new(config, outlets, Arc::clone(status)),
             report: Report::new(config, Arc::clone(status)),
             applied: maintenance::restored(config),
@@ -320,6 +326,7 @@ impl<'a> Loader<'a> {
         self.status.load_begins();
         let outcome = self.walk(due, read_at);
         self.status.load_ends();
+        self.compiler.load_ends();
         self.schedule.ended();
         let again_in = self
             .sources

@@ -17,26 +17,34 @@ use crate::server::operators::status::Status;
 /// Reads the file again and says what differs from what it was at the start; comments do not.
 /// Each difference is logged once; the status shows it until it is gone.
 pub(in crate::server) fn look(config: &Config, status: &Status) {
+    let difference = difference(config);
+    let before = status.reconfigured();
+    if before.as_deref() != difference.as_ref() {
+        match &difference {
+            Some(what) => warn!("{what}"),
+            None => info!(
+                "{} is again as the daemon was started with",
+                config.written.path.display()
+            ),
+        }
+    }
+    status.reconfigure(difference);
+}
+
+/// What differs, in a sentence.
+pub(super) fn difference(config: &Config) -> Option<String> {
     // A configuration that never was a file, as in tests.
     if config.written.path.as_os_str().is_empty() {
-        return;
+        return None;
     }
     let path = config.written.path.display();
-    let difference = match Config::read(&config.written.path) {
+    match Config::read(&config.written.path) {
         Ok(now) if is_as_read(config, &now) => None,
         Ok(_) => Some(format!("{path} has changed; restart sapphired to apply it")),
         Err(error) => Some(format!(
             "a restart would fail: {error}; what the daemon was started with stays in force"
         )),
-    };
-    let before = status.reconfigured();
-    if before.as_deref() != difference.as_ref() {
-        match &difference {
-            Some(what) => warn!("{what}"),
-            None => info!("{path} is again as the daemon was started with"),
-        }
     }
-    status.reconfigure(difference);
 }
 
 /// Not by the configuration in force, which has more than the file: the Subnet Manager's device, if nobody named it.

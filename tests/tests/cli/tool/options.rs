@@ -158,3 +158,38 @@ fn old_names_and_times_without_units_are_taken() -> Result<()> {
     }
     Ok(())
 }
+
+/// Options of a fabric beside what has its own would change nothing, and nobody would notice.
+#[test]
+fn options_of_a_fabric_are_refused_beside_what_has_its_own() -> Result<()> {
+    let bed: Bed = verbs::site()?;
+    for (line, option) in [
+        (
+            "answer --snapshot good.snap --partitions none.conf",
+            "--partitions",
+        ),
+        ("answer --snapshot good.snap --fail 1,1,1", "--fail"),
+        ("answer --snapshot good.snap --no-qos", "--no-qos"),
+        (
+            "compare --snapshot good.snap --via ring:ring --policy policy.conf",
+            "--policy",
+        ),
+        (
+            "compare --config sapphired.toml --via ring:ring --lmc 1",
+            "--lmc",
+        ),
+        (
+            "explain H0_0_0_0 H1_1_1_0 --snapshot good.snap --lmc 1",
+            "--lmc",
+        ),
+    ] {
+        let ended = run(&program("sapphire")?, bed.dir(), &words(line), READ)?;
+        ensure!(
+            ended.code == Some(2) && ended.out.is_empty(),
+            "{line}: {ended:?}"
+        );
+        let said = format!("leave {option} out");
+        ensure!(ended.err.contains(&said), "{line}: {ended:?}");
+    }
+    Ok(())
+}

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::super::groups::{BROADCAST, change, wait_until_held};
 use super::super::sweep::{TREE, config};
-use super::{done, refused};
+use super::{asked, done, refused};
 
 /// Sets on the wire meanwhile.
 fn sent(tap: &Tap, work: impl FnOnce() -> Result<()>) -> Result<u64> {
@@ -72,6 +72,13 @@ fn what_is_applied_is_what_was_planned() -> Result<()> {
     ensure!(
         refused(&bed, "plan --change wrong.toml")?
             .contains("[log] can only be changed by a restart")
+    );
+    // A Subnet Manager has another word for it, which says more.
+    let (answer, code) = asked(&bed, "reload --dry-run")?;
+    let words = answer["error"]["message"].as_str();
+    ensure!(
+        code == 1 && words.is_some_and(|words| words.contains("`sapphire plan` says")),
+        "{answer}"
     );
 
     // What happens between a plan and its doing makes it another one.

@@ -176,7 +176,7 @@ fn other_users_may_ask_at_most() -> Result<()> {
     ensure!(asked.status.success(), "{asked:?}");
     let asked = as_nobody(&bed, "explain H0_0_0_0 H1_2_0_1 --live")?;
     ensure!(asked.status.success(), "{asked:?}");
-    for verb in ["reload", "rollback"] {
+    for verb in ["reload", "reload --dry-run", "rollback"] {
         let refused = as_nobody(&bed, verb)?;
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();
         ensure!(

@@ -4,6 +4,7 @@ mod bed;
 mod compare;
 mod control;
 mod doctor;
+mod dry_run;
 mod explain;
 mod hostile;
 mod http;

@@ -1,37 +1,26 @@
 //! `sapphire snapshot diff`: what another snapshot would answer otherwise.
 //!
-//! Two layers, from what is in the files to what it does. Ports are compared by GUID, as everything else of a port may change.
-//! Answers are compared by asking: both snapshots are asked for the path of each ordered pair of hosts that both have, by the
-//! functions that answer requests, so that nothing of how answers come about is said here a second time.
-//!
-//! ```text
-//! ports        by GUID: come, gone, other LID, other partitions, slower or faster link
-//! rules        how many, levels by name
-//! pairs        12 of 240: SL 1, MTU 2048, .. -> no path     such as H1 port 1 to H2 port 1
-//! ```
+//! The comparison is the compiler's ([`sa_compiler::snapshot_change`]), which a running daemon uses as well; here are the files, the
+//! names of their ports, and the words.
 //!
 //! `policy check --diff` compares two policies on one fabric, for every kind of request; this compares all that there is, for
-//! one kind of request. There are more pairs in a large fabric than anybody waits for: then pairs of some sources are asked
-//! about, `complete` is false, and the counts are of those.
+//! one kind of request. There are more pairs in a large fabric than anybody waits for: then some are asked about, evenly spread,
+//! `complete` is false, and the counts are of those.
 
 mod names;
-mod pairs;
-mod ports;
 mod report;
-mod show;
 
 use std::path::PathBuf;
 
 use clap::Args;
 use policy::Query;
-use sa_snapshot::Snapshot;
+use sa_compiler::snapshot_change::{Asked, Comparison, between};
 
 use self::names::Names;
-use self::pairs::Pairs;
-use self::ports::Ports;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::inputs::open_snapshot;
 use crate::json;
+use crate::progress;
 
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
@@ -53,25 +42,12 @@ pub(crate) struct Diff {
     /// P_Key that requests name
     #[arg(long, value_name = "PKEY", value_parser = crate::explain::pkey)]
     pkey: Option<u16>,
-    /// Ask about so many pairs at most; of more, those of some sources
+    /// Ask about so many pairs at most; of more, about some, evenly spread
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     most_pairs: u64,
     /// Print as JSON
     #[arg(long)]
     json: bool,
-}
-
-/// What differs.
-struct Difference {
-    ports: Ports,
-    levels: Levels,
-    pairs: Pairs,
-}
-
-/// Levels of the two policies, by name.
-struct Levels {
-    added: Vec<String>,
-    removed: Vec<String>,
 }
 
 /// Differences are what was asked for, and no failure. Errors: a file is no snapshot, or is damaged; the fabric cannot be read.
@@ -84,41 +60,21 @@ pub(crate) fn run(verb: &Diff) -> Outcome {
         pkey: verb.pkey,
         ..Query::default()
     };
-    let found = Difference {
-        ports: Ports::compare(&old, &new),
-        levels: Levels::compare(&old, &new),
-        pairs: Pairs::compare((&old, &new), &request.numbers(), verb.most_pairs),
+    let asked = Asked {
+        numbers: request.numbers(),
+        most: verb.most_pairs,
+        watch: progress::watch(),
     };
-    let sides = [(&verb.old, &old), (&verb.new, &new)].map(|(path, snapshot)| show::Side {
+    let change =
+        between((&old, &new), &asked).map_err(|stopped| Failure::failed(stopped.to_string()))?;
+    let found = Comparison::of(&change, &|port| names.of(port));
+    let sides = [(&verb.old, &old), (&verb.new, &new)].map(|(path, snapshot)| report::Side {
         path: path.display().to_string(),
         info: snapshot.info(),
     });
-    let shown = show::Shown {
-        sides: &sides,
-        found: &found,
-        names: &names,
-    };
     if verb.json {
-        return json::print(&shown.report());
+        return json::print(&report::Report::new(&sides, &found));
     }
-    shown.print();
+    report::print(&sides, &found);
     Ok(())
-}
-
-impl Levels {
-    fn compare(old: &Snapshot, new: &Snapshot) -> Self {
-        let names = |snapshot: &Snapshot| -> Vec<String> {
-            let levels = (0..).map_while(|level| snapshot.level_name(level));
-            levels.map(str::to_owned).collect()
-        };
-        let (old, new) = (names(old), names(new));
-        let only = |these: &[String], those: &[String]| {
-            let only = these.iter().filter(|name| !those.contains(name));
-            only.cloned().collect()
-        };
-        Self {
-            added: only(&new, &old),
-            removed: only(&old, &new),
-        }
-    }
 }

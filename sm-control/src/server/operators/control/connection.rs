@@ -7,6 +7,7 @@
 //! ```text
 //!  read a line: 4,096 bytes, 5 s ──> parse ──> status: at once
 //!                                         ├──> explain: a place? ──> thread sa-page
+//!                                         ├──> reload, dry_run: may this user? ──> thread sa-dry-run
 //!                                         └──> all others: may this user? ──> queue ──> wait
 //!  write the reply, 5 s ──> the next line; after a line that was none: the end
 //! ```
@@ -19,6 +20,7 @@ use sa_compiler::account::Question;
 use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
+use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -42,7 +44,11 @@ enum Request {
     // In braces: without them unknown fields would be taken.
     Status {},
     /// The sources are read again.
-    Reload {},
+    Reload {
+        /// And nothing is put into service.
+        #[serde(default)]
+        dry_run: bool,
+    },
     /// The snapshot before is served.
     Rollback {},
     /// How links are.
@@ -91,6 +97,8 @@ enum Asked {
     Drained,
     /// From what is in force.
     Explain(Question),
+    /// By a thread of its own.
+    DryRun,
     /// The thread that loads does it.
     Work(Work),
 }
@@ -103,7 +111,8 @@ impl Request {
             Self::Health { node } => return Asked::Health(node),
             Self::Drained {} => return Asked::Drained,
             Self::Explain(question) => return Asked::Explain(question),
-            Self::Reload {} => Work::Order(Order::Reload),
+            Self::Reload { dry_run: true } => return Asked::DryRun,
+            Self::Reload { dry_run: false } => Work::Order(Order::Reload),
             Self::Rollback {} => Work::Order(Order::Rollback { to: None }),
             Self::Drain { part, force } => Work::Maintenance(Task::Drain { part, force }),
             Self::Undrain { part } => Work::Maintenance(Task::Undrain { part }),
@@ -133,7 +142,7 @@ pub(super) async fn serve(stream: UnixStream, peer: Peer, context: Arc<Context>)
         let request = parse(&line);
         let is_sane = request.is_ok();
         let answer = match request {
-            Ok(request) => answer(request, peer, &context).await,
+            Ok(request) => answer(request, peer, &context, &output).await,
             Err(refusal) => Err(refusal),
         };
         // Before the reply: who has read it finds it counted.
@@ -164,7 +173,12 @@ fn parse(line: &[u8]) -> Result<Request, Refusal> {
 }
 
 /// Does what was asked. Errors: a refusal, for this user or at this moment.
-async fn answer(request: Request, peer: Peer, context: &Context) -> Result<Answer, Refusal> {
+async fn answer(
+    request: Request,
+    peer: Peer,
+    context: &Context,
+    output: &OwnedWriteHalf,
+) -> Result<Answer, Refusal> {
     let work = match request.asked() {
         Asked::Status => {
             return Ok(Answer::Status(Box::new(StatusReport::new(&context.status))));
@@ -174,16 +188,13 @@ async fn answer(request: Request, peer: Peer, context: &Context) -> Result<Answe
         Asked::Explain(question) => {
             return super::explain::answer(question, peer, context).await;
         }
+        Asked::DryRun => {
+            context.admit(peer)?;
+            return super::dry_run::answer(peer, context, output).await;
+        }
         Asked::Work(work) => work,
     };
-    // By the user that the kernel told at the beginning: a request cannot say who it is from.
-    if !peer.may_command {
-        let words = format!(
-            "only root and the daemon's user (uid {}) may do this, not uid {}",
-            context.own_uid, peer.uid
-        );
-        return Err(Refusal::new("denied", words));
-    }
+    context.admit(peer)?;
     let (reply, answer) = oneshot::channel();
     let by = By::Process(peer);
     let command = Command { work, by, reply };
@@ -218,6 +229,18 @@ fn drained(context: &Context) -> Result<Answer, Refusal> {
 }
 
 impl Context {
+    /// By the user that the kernel told at the beginning: a request cannot say who it is from. Errors: it may only ask.
+    fn admit(&self, peer: Peer) -> Result<(), Refusal> {
+        if peer.may_command {
+            return Ok(());
+        }
+        let words = format!(
+            "only root and the daemon's user (uid {}) may do this, not uid {}",
+            self.own_uid, peer.uid
+        );
+        Err(Refusal::new("denied", words))
+    }
+
     /// Counts a request as done or refused.
     fn count(&self, is_done: bool) {
         self.status.counts.add(match is_done {

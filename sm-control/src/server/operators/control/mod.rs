@@ -17,6 +17,7 @@
 //! A line is bounded, and so is the number of connections: whoever may connect may be anybody on this machine.
 
 mod connection;
+mod dry_run;
 mod explain;
 mod health_report;
 pub(in crate::server) mod maintenance;
@@ -38,6 +39,9 @@ use tracing::warn;
 
 use super::admin::{Connections, rest};
 use super::status::Status;
+pub(in crate::server) use dry_run::{
+    DryRun, DryRunReport, LevelTransition, PolicyReport, Running, Steps,
+};
 use explain::Explained;
 pub(in crate::server) use explain::Explainer;
 use health_report::HealthReport;
@@ -147,6 +151,8 @@ pub(in crate::server) enum Answer {
         /// In service now; none where there never is a snapshot.
         epoch: Option<u64>,
     },
+    /// To `reload` with `dry_run`.
+    DryRun(Box<DryRunReport>),
     /// To what is asked of the Subnet Manager.
     Maintained(Box<Report>),
 }
@@ -160,6 +166,7 @@ impl Answer {
             Self::Explained(_) => Some("sapphired.explain/1"),
             Self::RolledBack { .. } => Some("sapphired.rollback/1"),
             Self::Reloaded { .. } => Some("sapphired.reload/1"),
+            Self::DryRun(_) => Some("sapphired.reload-dry-run/1"),
             Self::Maintained(report) => Some(report.schema()),
         }
     }
@@ -190,6 +197,11 @@ impl Refusal {
     /// The subnet or its engine does not allow it; nothing has changed.
     pub(in crate::server) fn refused(words: impl Into<String>) -> Self {
         Self::new("refused", words)
+    }
+
+    /// Not now.
+    pub(in crate::server) fn busy(words: impl Into<String>) -> Self {
+        Self::new("busy", words)
     }
 
     /// The code is one of five; see above.
@@ -254,6 +266,8 @@ pub(in crate::server) struct Context {
     commands: Sender<Command>,
     /// Of what is in force.
     explainer: Option<Explainer>,
+    /// Tries loads.
+    dry_run: Option<Box<dyn DryRun>>,
     /// The daemon's user, whose orders are taken besides root's.
     own_uid: u32,
 }
@@ -264,7 +278,7 @@ impl Context {
     pub(in crate::server) fn new(
         status: Arc<Status>,
         commands: Sender<Command>,
-        explainer: Option<Explainer>,
+        (explainer, dry_run): (Option<Explainer>, Option<Box<dyn DryRun>>),
     ) -> std::io::Result<Self> {
         let (ours, _other) = UnixStream::pair()?;
         let own_uid = ours.peer_cred()?.uid();
@@ -272,6 +286,7 @@ impl Context {
             status,
             commands,
             explainer,
+            dry_run,
             own_uid,
         })
     }

@@ -2,16 +2,13 @@
 
 use policy::Policy;
 use policy::diff::{GroupChange, Transition};
-use sa_compiler::policy_change::{Ground, PolicyChange, level_in_words};
+use sa_compiler::policy_change::{Ground, PolicyChange, is_small, level_in_words};
 use sa_compiler::state::FabricState;
 use sa_fabric::display::first_few;
 use sa_page::policy::{Change, Transition as Shown};
 
 /// Changes of level that are shown.
 const SHOWN: usize = 100;
-
-/// Bytes that the comparison may take for who is in which group: one for each port and group.
-const MEMBERSHIP: usize = 64 << 20;
 
 /// In place of the policy in force. Errors: why it is not compared, in a sentence.
 pub(super) fn of(parts: &FabricState, new: &Policy) -> Result<Change, String> {
@@ -21,8 +18,7 @@ pub(super) fn of(parts: &FabricState, new: &Policy) -> Result<Change, String> {
     let old = parts.policy.as_ref().ok_or(
         "There is no policy in force to compare with: pairs get the SL of their partition now.",
     )?;
-    let groups = old.groups.len().max(new.groups.len());
-    if groups.saturating_mul(parts.facts.len()) > MEMBERSHIP {
+    if !is_small(old, new, parts.facts.len()) {
         return Err(
             "There are too many groups for a comparison here; sapphire policy check --diff makes it."
                 .to_owned(),

@@ -18,7 +18,9 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use sa_compiler::snapshot_change;
+use policy::Query;
+use sa_compiler::snapshot_change::{self, Asked, Comparison, name_in};
+use sa_compiler::watch::Watch;
 use sa_page::rollback::{Difference, Outcome, Rollback};
 use sa_snapshot::EpochId;
 use tokio::sync::oneshot;
@@ -36,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(8);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Pairs of hosts that are asked of both snapshots.
-const PAIRS: usize = 20_000;
+const PAIRS: u64 = 20_000;
 
 /// What a rollback would change, and the form.
 pub(super) async fn form(State(page): State<Arc<Page>>) -> Response {
@@ -163,11 +165,20 @@ fn difference(page: &Page) -> Option<Difference> {
     let force = page.force().ok()?;
     let before = page.before.load_full()?;
     let (published, parts) = (before.published.upgrade()?, before.parts.upgrade()?);
-    let now = (&force.published.snapshot, &*force.state.parts);
-    let change = snapshot_change::between(now, (&published.snapshot, &parts), PAIRS);
+    let asked = Asked {
+        numbers: Query::default().numbers(),
+        most: PAIRS,
+        watch: Watch::default(),
+    };
+    let (now, then) = (&force.published.snapshot, &published.snapshot);
+    let change = snapshot_change::between((now, then), &asked).ok()?;
+    let name = |port| {
+        let name = name_in(&force.state.parts, port).or_else(|| name_in(&parts, port));
+        name.unwrap_or_else(|| port.to_string())
+    };
     Some(Difference {
         from: force.published.epoch.get(),
         to: published.epoch.get(),
-        change,
+        change: Comparison::of(&change, &name),
     })
 }

@@ -7,22 +7,23 @@ use sa_wire::Guid;
 
 /// How the ports differ. Shape: each list in the order of GUIDs.
 #[derive(Debug, Default)]
-pub(super) struct Ports {
+pub struct Ports {
     /// Only the new snapshot has them.
-    pub(super) added: Vec<Guid>,
+    pub added: Vec<Guid>,
     /// Only the old one.
-    pub(super) removed: Vec<Guid>,
+    pub removed: Vec<Guid>,
     /// Another base LID: port, before, now.
-    pub(super) lids: Vec<(Guid, u16, u16)>,
+    pub lids: Vec<(Guid, u16, u16)>,
     /// Another LMC.
-    pub(super) lmcs: Vec<Guid>,
+    pub lmcs: Vec<Guid>,
     /// Another P_Key table.
-    pub(super) partitions: Vec<Guid>,
+    pub partitions: Vec<Guid>,
     /// Another MTU or rate of the port or of its link.
-    pub(super) links: Vec<Guid>,
+    pub links: Vec<Guid>,
 }
 
 impl Ports {
+    /// The second with the first.
     pub(super) fn compare(old: &Snapshot, new: &Snapshot) -> Self {
         let (was, is) = (by_guid(old), by_guid(new));
         let only = |these: &ByGuid<'_>, those: &ByGuid<'_>| -> Vec<Guid> {
@@ -57,17 +58,6 @@ impl Ports {
         if (old.own, old.edge) != (new.own, new.edge) {
             self.links.push(guid);
         }
-    }
-
-    /// The lists with their names in a document, where each port is only named.
-    pub(super) fn lists(&self) -> [(&'static str, &[Guid]); 5] {
-        [
-            ("ports_added", &self.added),
-            ("ports_removed", &self.removed),
-            ("lmc_changes", &self.lmcs),
-            ("partition_changes", &self.partitions),
-            ("link_changes", &self.links),
-        ]
     }
 }
 
