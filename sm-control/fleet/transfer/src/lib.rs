@@ -18,10 +18,8 @@
 
 #![forbid(unsafe_code)]
 
-pub mod boot;
-pub mod digest;
+pub mod clocks;
 pub mod fetch;
 pub mod packed;
-pub mod position;
 pub mod serve;
 pub mod shelf;

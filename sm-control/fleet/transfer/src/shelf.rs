@@ -19,8 +19,8 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use sa_fabric::outlet::{Folder, Out, Readers, WriteError};
 
-use crate::digest::Digest;
 use crate::packed::{self, Expected, UnpackError};
+use sa_fleet::identity::Digest;
 
 /// One directory, of one process.
 #[derive(Debug)]
@@ -262,7 +262,7 @@ pub fn put_new(
     olds: &[Expected],
     level: i32,
 ) -> Result<Vec<(Digest, u64)>, WriteError> {
-    let to = Digest::of(blob);
+    let to = packed::digest(blob);
     shelf.put(Item::Blob(to), blob)?;
     let failed = |source| WriteError::io("pack", shelf.path(), source);
     let whole = packed::pack(blob, None, level).map_err(failed)?;

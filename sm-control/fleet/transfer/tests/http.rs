@@ -7,13 +7,14 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fleet_transfer::boot;
-use fleet_transfer::digest::Digest;
+use fleet_transfer::clocks;
 use fleet_transfer::fetch::{About, FetchError, Partial, Patience, Upstream};
 use fleet_transfer::packed::Expected;
-use fleet_transfer::position::Position;
-use fleet_transfer::serve::{Desk, Limits, Offer, serve};
+use fleet_transfer::packed::digest;
+use fleet_transfer::serve::{Desk, Limits, serve};
 use fleet_transfer::shelf::{Item, Shelf, put_new};
+use sa_fleet::identity::{Issue, Position};
+use sa_fleet::offer::Offer;
 use tokio::sync::oneshot;
 
 const PREFIX: u64 = 0xfe80_0000_0000_0000;
@@ -90,26 +91,36 @@ impl Drop for Leader {
     }
 }
 
+/// Before every announcement.
+const NOTHING: Position = Position {
+    issue: Issue {
+        era: 0,
+        term: 0,
+        seq: 0,
+    },
+    beat: 0,
+};
+
 fn position(seq: u64) -> Position {
-    Position {
+    let issue = Issue {
         era: 1,
         term: 1,
         seq,
-        beat: 0,
-    }
+    };
+    Position { issue, beat: 1 }
 }
 
 fn offer(seq: u64, remaining: Duration) -> Offer {
     Offer {
         position: position(seq),
-        bytes: format!("announcement {seq}").into(),
-        until: boot::now() + remaining,
+        announcement: format!("announcement {seq}").into_bytes().into(),
+        until: clocks::now().after(remaining),
     }
 }
 
 fn expected(blob: &[u8]) -> Expected {
     Expected {
-        digest: Digest::of(blob),
+        digest: digest(blob),
         size: blob.len() as u64,
     }
 }
@@ -140,7 +151,7 @@ fn news_come_to_who_waits_with_what_is_left_of_them() {
     leader.announce(1, Duration::from_secs(30));
     let upstream = leader.upstream();
     let first = upstream
-        .news(PREFIX, None, &About::default())
+        .news(PREFIX, NOTHING, &About::default())
         .unwrap()
         .unwrap();
     assert_eq!(first.bytes, b"announcement 1");
@@ -151,10 +162,10 @@ fn news_come_to_who_waits_with_what_is_left_of_them() {
     let about = About {
         node: "n1".to_owned(),
         state: "fresh",
-        blob: Some(Digest::of(b"x")),
+        blob: Some(digest(b"x")),
         below: Some((3, 2)),
     };
-    let waits = thread::spawn(move || upstream.news(PREFIX, Some(position(1)), &about));
+    let waits = thread::spawn(move || upstream.news(PREFIX, position(1), &about));
     wait_until("the poll is there", || {
         leader.desk.children.of(PREFIX).len() == 1
     });
@@ -162,26 +173,26 @@ fn news_come_to_who_waits_with_what_is_left_of_them() {
     leader.announce(2, Duration::from_secs(30));
     let second = waits.join().unwrap().unwrap().unwrap();
     assert_eq!(second.bytes, b"announcement 2");
-    assert!(second.asked + second.held <= boot::now());
+    assert!(second.asked.after(second.held) <= clocks::now());
     assert!(waited.elapsed() < Duration::from_secs(10));
     let child = leader.desk.children.of(PREFIX).remove(0).1;
     assert_eq!(
         (child.state.as_str(), child.blob, child.below),
-        ("fresh", Some(Digest::of(b"x")), Some((3, 2)))
+        ("fresh", Some(digest(b"x")), Some((3, 2)))
     );
 }
 
 #[test]
 fn what_is_nearly_over_is_not_handed_out_and_no_poll_is_kept_for_ever() {
     let leader = Leader::start(Limits {
-        wait: Duration::from_millis(200),
+        hold: Duration::from_millis(200),
         ..Limits::default()
     });
     leader.announce(1, Duration::from_millis(900));
     assert_eq!(
         leader
             .upstream()
-            .news(PREFIX, None, &About::default())
+            .news(PREFIX, NOTHING, &About::default())
             .unwrap(),
         None
     );
@@ -189,7 +200,7 @@ fn what_is_nearly_over_is_not_handed_out_and_no_poll_is_kept_for_ever() {
     assert!(
         leader
             .upstream()
-            .news(PREFIX, Some(position(1)), &About::default())
+            .news(PREFIX, position(1), &About::default())
             .unwrap()
             .is_some()
     );
@@ -197,14 +208,14 @@ fn what_is_nearly_over_is_not_handed_out_and_no_poll_is_kept_for_ever() {
     assert_eq!(
         leader
             .upstream()
-            .news(PREFIX, Some(position(2)), &About::default())
+            .news(PREFIX, position(2), &About::default())
             .unwrap(),
         None
     );
     assert_eq!(
         leader
             .upstream()
-            .news(PREFIX, Some(position(3)), &About::default())
+            .news(PREFIX, position(3), &About::default())
             .unwrap(),
         None
     );
@@ -212,13 +223,13 @@ fn what_is_nearly_over_is_not_handed_out_and_no_poll_is_kept_for_ever() {
     assert_eq!(
         leader
             .upstream()
-            .news(PREFIX, None, &About::default())
+            .news(PREFIX, NOTHING, &About::default())
             .unwrap(),
         None
     );
     let error = leader
         .upstream()
-        .news(PREFIX + 1, None, &About::default())
+        .news(PREFIX + 1, NOTHING, &About::default())
         .unwrap_err();
     assert!(
         matches!(error, FetchError::Status { status: 404, .. }),
@@ -234,7 +245,7 @@ fn a_blob_comes_whole_packed_and_as_a_patch() {
     new[1000] ^= 1;
     put_new(&leader.shelf, &old, &[], 3).unwrap();
     let patches = put_new(&leader.shelf, &new, &[expected(&old)], 3).unwrap();
-    let (to, from) = (Digest::of(&new), Digest::of(&old));
+    let (to, from) = (digest(&new), digest(&old));
     let upstream = leader.upstream();
     for (item, base, most) in [
         (Item::Blob(to), None, new.len() as u64),
@@ -247,7 +258,7 @@ fn a_blob_comes_whole_packed_and_as_a_patch() {
         partial.put(&shelf, base, expected(&new)).unwrap();
         assert_eq!(shelf.read(Item::Blob(to), 1 << 20).unwrap(), new);
     }
-    let gone = Item::Packed(Digest::of(b"nobody has it"));
+    let gone = Item::Packed(digest(b"nobody has it"));
     let mut partial = Partial::new(&leader.shelf, gone).unwrap();
     let error = upstream.download(&mut partial, 100).unwrap_err();
     assert!(
@@ -284,7 +295,7 @@ fn a_blob_that_was_cut_off_goes_on_from_another_upstream() {
     let blob = noise(500_000, 7);
     put_new(&leader.shelf, &blob, &[], 3).unwrap();
     let shelf = leader.shelf_of("follower");
-    let item = Item::Blob(Digest::of(&blob));
+    let item = Item::Blob(digest(&blob));
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", blob.len());
     for percent in [0, 10, 50, 90] {
         let sent = blob.len() * percent / 100;
@@ -311,7 +322,7 @@ fn an_upstream_that_lies_is_not_believed() {
     let folder = tempfile::tempdir().unwrap();
     let shelf = Shelf::open(folder.path()).unwrap();
     let blob = noise(10_000, 3);
-    let item = Item::Blob(Digest::of(&blob));
+    let item = Item::Blob(digest(&blob));
     let downloaded = |answer: &[u8]| {
         let (upstream, server) = canned(vec![answer.to_vec()]);
         let mut partial = Partial::new(&shelf, item).unwrap();
@@ -350,17 +361,19 @@ fn an_announcement_that_is_none_is_refused() {
     for (answer, what) in [
         (&b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi"[..], "without how long it holds"),
         (b"HTTP/1.1 200 OK\r\nsapphire-held: 0\r\nsapphire-remaining: -5\r\ncontent-length: 2\r\n\r\nhi", "less than nothing left"),
-        (b"HTTP/1.1 200 OK\r\nsapphire-held: x\r\nsapphire-remaining: 5\r\ncontent-length: 2\r\n\r\nhi", "no number"),
+        (b"HTTP/1.1 200 OK\r\nsapphire-held: x\r\nsapphire-remaining: 5\r\nsapphire-spread: 0\r\ncontent-length: 2\r\n\r\nhi", "no number"),
         (b"HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n", "an error"),
         (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "no HTTP"),
     ] {
         let (upstream, server) = canned(vec![answer.to_vec()]);
-        assert!(upstream.news(PREFIX, None, &About::default()).is_err(), "{what}");
+        assert!(upstream.news(PREFIX, NOTHING, &About::default()).is_err(), "{what}");
         server.join().unwrap();
     }
-    let long = [b"HTTP/1.1 200 OK\r\nsapphire-held: 0\r\nsapphire-remaining: 5\r\ncontent-length: 5000\r\n\r\n".to_vec(), vec![0; 5000]].concat();
+    let long = [b"HTTP/1.1 200 OK\r\nsapphire-held: 0\r\nsapphire-remaining: 5\r\nsapphire-spread: 0\r\ncontent-length: 5000\r\n\r\n".to_vec(), vec![0; 5000]].concat();
     let (upstream, server) = canned(vec![long]);
-    let error = upstream.news(PREFIX, None, &About::default()).unwrap_err();
+    let error = upstream
+        .news(PREFIX, NOTHING, &About::default())
+        .unwrap_err();
     assert!(matches!(error, FetchError::Odd { .. }), "{error}");
     server.join().unwrap();
 }
@@ -378,7 +391,7 @@ fn a_host_that_does_not_read_is_cut_off_and_its_place_is_given_on() {
     });
     let blob = noise(LARGE, 5);
     put_new(&leader.shelf, &blob, &[], 3).unwrap();
-    let digest = Digest::of(&blob);
+    let digest = digest(&blob);
     let mut never_reads = leader.connect();
     write!(
         never_reads,
@@ -402,7 +415,7 @@ fn a_host_that_does_not_read_is_cut_off_and_its_place_is_given_on() {
     assert!(
         leader
             .upstream()
-            .news(PREFIX, None, &About::default())
+            .news(PREFIX, NOTHING, &About::default())
             .unwrap()
             .is_some()
     );
@@ -419,12 +432,12 @@ fn a_host_that_waits_for_news_is_never_too_slow() {
     leader.announce(1, Duration::from_secs(30));
     let upstream = leader.upstream();
     // On one connection: a blob, then a poll that waits for much longer than the grace.
-    let mut partial = Partial::new(&leader.shelf, Item::Blob(Digest::of(&blob))).unwrap();
+    let mut partial = Partial::new(&leader.shelf, Item::Blob(digest(&blob))).unwrap();
     upstream.download(&mut partial, 1000).unwrap();
     let waits = thread::spawn(move || {
         upstream.news(
             PREFIX,
-            Some(position(1)),
+            position(1),
             &About {
                 node: "n".into(),
                 ..About::default()
@@ -466,7 +479,7 @@ fn there_are_no_more_connections_than_there_may_be() {
     assert!(
         leader
             .upstream()
-            .news(PREFIX, None, &About::default())
+            .news(PREFIX, NOTHING, &About::default())
             .unwrap()
             .is_some()
     );
@@ -497,16 +510,13 @@ fn blobs_are_begun_after_the_news() {
         .map(|node| {
             let upstream = leader.upstream();
             let shelf = leader.shelf_of(&format!("f{node}"));
-            let item = Item::Blob(Digest::of(&blob));
+            let item = Item::Blob(digest(&blob));
             thread::spawn(move || {
                 let about = About {
                     node: format!("n{node}"),
                     ..About::default()
                 };
-                upstream
-                    .news(PREFIX, Some(position(1)), &about)
-                    .unwrap()
-                    .unwrap();
+                upstream.news(PREFIX, position(1), &about).unwrap().unwrap();
                 let mut partial = Partial::new(&shelf, item).unwrap();
                 upstream.download(&mut partial, 1000).unwrap();
             })

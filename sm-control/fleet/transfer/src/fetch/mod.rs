@@ -10,13 +10,13 @@ mod partial;
 use std::io::{self, Read};
 use std::time::Duration;
 
+use sa_fleet::identity::{Digest, Position};
+use sa_fleet::time::Boot;
 use thiserror::Error;
 use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
 
-use crate::boot;
-use crate::digest::Digest;
-use crate::position::Position;
+use crate::clocks;
 
 pub use self::partial::Partial;
 
@@ -70,12 +70,14 @@ pub struct About {
 pub struct News {
     /// The signed bytes.
     pub bytes: Vec<u8>,
-    /// When it was asked for, by [`boot::now`], before anything was sent.
-    pub asked: Duration,
+    /// When it was asked for, by [`clocks::now`], before anything was sent.
+    pub asked: Boot,
     /// How long the request was kept, by the word of who was asked.
     pub held: Duration,
     /// How long it may be believed, by the same word.
     pub remaining: Duration,
+    /// Over how long a fetch of a large file is to be spread.
+    pub spread: Duration,
 }
 
 /// Nothing came, or nothing that is of use.
@@ -148,19 +150,19 @@ impl Upstream {
     pub fn news(
         &self,
         prefix: u64,
-        after: Option<Position>,
+        after: Position,
         about: &About,
     ) -> Result<Option<News>, FetchError> {
-        let mut url = format!("{}/fleet/1/{prefix:016x}/announcement", self.url);
-        if let Some(after) = after {
-            url.push_str(&format!("?after={after}"));
-        }
+        let url = format!(
+            "{}/fleet/1/{prefix:016x}/announcement?after={after}",
+            self.url
+        );
         let mut request = self.agent.get(&url);
         for (name, value) in about.headers() {
             request = request.header(name, value);
         }
         // Before anything is sent: what the network takes is taken off, never added.
-        let asked = boot::now();
+        let asked = clocks::now();
         let mut response = request.call().map_err(|why| self.transport(why))?;
         match response.status() {
             StatusCode::OK => {}
@@ -169,6 +171,7 @@ impl Upstream {
         }
         let held = self.milliseconds(&response, "sapphire-held")?;
         let remaining = self.milliseconds(&response, "sapphire-remaining")?;
+        let spread = self.milliseconds(&response, "sapphire-spread")?;
         let mut bytes = Vec::new();
         let body = response.body_mut().as_reader();
         let read = body.take(MOST_OF_ANNOUNCEMENT + 1).read_to_end(&mut bytes);
@@ -181,6 +184,7 @@ impl Upstream {
             asked,
             held,
             remaining,
+            spread,
         }))
     }
 

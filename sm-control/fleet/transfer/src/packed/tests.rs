@@ -4,7 +4,7 @@ use super::*;
 
 fn expected(blob: &[u8]) -> Expected {
     Expected {
-        digest: Digest::of(blob),
+        digest: digest(blob),
         size: blob.len() as u64,
     }
 }
@@ -59,7 +59,7 @@ fn more_than_was_announced_is_not_kept() {
     // A bomb: 256 MiB of nothing in some kilobytes.
     let bomb = pack(&vec![0; 256 << 20], None, 3).unwrap();
     let announced = Expected {
-        digest: Digest::of(b""),
+        digest: digest(b""),
         size: 1000,
     };
     let mut out = Vec::new();

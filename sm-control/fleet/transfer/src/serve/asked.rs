@@ -3,8 +3,8 @@
 use hyper::{Method, Request, StatusCode};
 
 use super::reply::Refusal;
-use crate::position::Position;
 use crate::shelf::Item;
+use sa_fleet::identity::Position;
 
 /// A request that is understood.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,8 +13,8 @@ pub(super) enum Asked {
     News {
         /// GID prefix of the subnet.
         prefix: u64,
-        /// None: whatever there is.
-        after: Option<Position>,
+        /// Zeros: whatever there is.
+        after: Position,
     },
     /// Bytes.
     Item(Item),
@@ -53,8 +53,8 @@ impl Asked {
             return None;
         }
         let after = match query {
-            None => None,
-            Some(query) => Some(query.strip_prefix("after=")?.parse().ok()?),
+            None => Position::default(),
+            Some(query) => query.strip_prefix("after=")?.parse().ok()?,
         };
         Some(Self::News {
             prefix: u64::from_str_radix(prefix, 16).ok()?,
@@ -65,8 +65,10 @@ impl Asked {
 
 #[cfg(test)]
 mod tests {
+    use sa_fleet::identity::Issue;
+
     use super::*;
-    use crate::digest::Digest;
+    use crate::packed::digest;
 
     fn of(method: Method, path: &str) -> Result<Asked, StatusCode> {
         let request = Request::builder()
@@ -83,14 +85,14 @@ mod tests {
         let news = |after| Ok(Asked::News { prefix, after });
         assert_eq!(
             of(Method::GET, "/fleet/1/fe80000000000000/announcement"),
-            news(None)
+            news(Position::default())
         );
-        let after = Some(Position {
+        let issue = Issue {
             era: 1,
             term: 2,
             seq: 3,
-            beat: 4,
-        });
+        };
+        let after = Position { issue, beat: 4 };
         assert_eq!(
             of(
                 Method::GET,
@@ -98,7 +100,7 @@ mod tests {
             ),
             news(after)
         );
-        let (one, two) = (Digest::of(b"1"), Digest::of(b"2"));
+        let (one, two) = (digest(b"1"), digest(b"2"));
         assert_eq!(
             of(Method::GET, &format!("/fleet/1/blob/{one}")),
             Ok(Asked::Item(Item::Blob(one)))
@@ -119,7 +121,7 @@ mod tests {
 
     #[test]
     fn nothing_else_is() {
-        let one = Digest::of(b"1");
+        let one = digest(b"1");
         for path in [
             "/".to_owned(),
             "/fleet/2/fe80000000000000/announcement".to_owned(),

@@ -2,34 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use bytes::Bytes;
+use sa_fleet::offer::Offer;
 use tokio::sync::watch;
-
-use crate::position::Position;
-
-/// An announcement with less left to live is not handed out: it would be over before it could be used.
-pub const LEAST_REMAINING: Duration = Duration::from_secs(1);
-
-/// An announcement to hand out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offer {
-    /// Where it stands: what polls are compared with.
-    pub position: Position,
-    /// The signed bytes.
-    pub bytes: Bytes,
-    /// Until when it may be believed, by [`crate::boot::now`]: of a leader the time of issue and its TTL, of a relay its own deadline.
-    pub until: Duration,
-}
-
-impl Offer {
-    /// How long it may be believed yet; none where that is too short to hand it out.
-    pub(super) fn remaining(&self, now: Duration) -> Option<Duration> {
-        let remaining = self.until.saturating_sub(now);
-        (remaining >= LEAST_REMAINING).then_some(remaining)
-    }
-}
 
 /// The newest announcement of each subnet. Any thread may put one; polls of that subnet wake up.
 #[derive(Debug, Default)]

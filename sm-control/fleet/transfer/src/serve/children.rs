@@ -14,9 +14,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hyper::HeaderMap;
+use sa_fleet::identity::Digest;
+use sa_fleet::time::Boot;
 
-use crate::boot;
-use crate::digest::Digest;
+use crate::clocks;
 
 /// Who has not asked for so long is not here any more.
 pub const AWAY: Duration = Duration::from_secs(60);
@@ -31,8 +32,8 @@ pub struct Children {
 /// What a host said of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Child {
-    /// When, by [`boot::now`].
-    pub at: Duration,
+    /// When, by [`clocks::now`].
+    pub at: Boot,
     /// In its word.
     pub state: String,
     /// What it answers from.
@@ -58,7 +59,7 @@ impl Children {
         };
         let numbers = text("sapphire-below").and_then(|text| text.split_once(' '));
         let child = Child {
-            at: boot::now(),
+            at: clocks::now(),
             state: text("sapphire-state")
                 .filter(|it| is_word(it))
                 .unwrap_or("unknown")
@@ -79,7 +80,7 @@ impl Children {
 
     /// Those of a subnet that asked within [`AWAY`], by name.
     pub fn of(&self, prefix: u64) -> Vec<(String, Child)> {
-        let now = boot::now();
+        let now = clocks::now();
         let children = self.lock();
         let here = children
             .iter()
@@ -96,8 +97,8 @@ impl Children {
     }
 }
 
-fn is_here(child: &Child, now: Duration) -> bool {
-    now.saturating_sub(child.at) < AWAY
+fn is_here(child: &Child, now: Boot) -> bool {
+    now.since(child.at) < AWAY
 }
 
 /// What a page or a log can show as it is.

@@ -2,12 +2,13 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `GET /fleet/1/PREFIX/announcement?after=ERA.TERM.SEQ.BEAT` | the announcement, once there is a newer one; 204 after [`Limits::wait`] without |
+//! | `GET /fleet/1/PREFIX/announcement?after=ERA.TERM.SEQ.BEAT` | the announcement, once there is a newer one; 204 where none came in [`LONGEST_HOLD`] |
 //! | `GET /fleet/1/blob/DIGEST`, `DIGEST.zst`, `DIGEST.from.DIGEST.patch` | the bytes, or a part of them (Range, If-Range) |
 //!
-//! An announcement has two headers, in whole milliseconds: `sapphire-held`, how long the request was kept here, and `sapphire-remaining`, how
-//! long what it says may still be believed, as of the answer. With less than [`LEAST_REMAINING`] none is given. Who asks tells of itself in
-//! headers of the same request ([`children`]).
+//! An announcement has three headers, in whole milliseconds: `sapphire-held`, how long the request was kept here, `sapphire-remaining`, how
+//! long what it says may still be believed, as of the answer, and `sapphire-spread`, over how long those who ask here should spread their
+//! fetches of large files. Who asks tells of itself in headers of the same request ([`children`]).
+
 //!
 //! **News leave before blobs**: a blob is begun when all polls that waited for the newest announcement have it. Of blobs there are
 //! [`Limits::transfers`] on their way at once, the others wait in the order in which they came; one that is taken more slowly than
@@ -37,6 +38,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use sa_fleet::offer::{LONGEST_HOLD, Offer};
 use tokio::net::{TcpListener, TcpStream};
 
 use self::asked::Asked;
@@ -46,8 +48,6 @@ use self::children::Children;
 use self::pace::Pace;
 use self::reply::Reply;
 use crate::shelf::Shelf;
-
-pub use self::board::{LEAST_REMAINING, Offer};
 
 /// How much is done at once, and for whom no longer.
 #[derive(Debug, Clone, Copy)]
@@ -60,12 +60,14 @@ pub struct Limits {
     pub least_rate: u64,
     /// For how long a slower one is borne with: what the kernel has room for is taken in no time, and says nothing.
     pub grace: Duration,
-    /// How long a poll is kept without news.
-    pub wait: Duration,
+    /// How long a poll is kept without news: at most [`LONGEST_HOLD`].
+    pub hold: Duration,
     /// How long the head of a request may take, also on a connection that is kept.
     pub head: Duration,
     /// Hosts that are remembered.
     pub children: usize,
+    /// Bytes a second that this host's network may carry: what followers spread their fetches by.
+    pub bandwidth: u64,
 }
 
 impl Default for Limits {
@@ -75,9 +77,10 @@ impl Default for Limits {
             transfers: 64,
             least_rate: 64 << 10,
             grace: Duration::from_secs(5),
-            wait: Duration::from_secs(25),
+            hold: LONGEST_HOLD,
             head: Duration::from_secs(30),
             children: 20_000,
+            bandwidth: 1_000_000_000,
         }
     }
 }
@@ -93,7 +96,14 @@ pub struct Desk {
     shelf: Arc<Shelf>,
     gate: Gate,
     limits: Limits,
+    /// Milliseconds.
+    spread: AtomicU64,
 }
+
+/// Followers that all begin to fetch a large file at once wait for each other: no longer than this is that spread.
+const LONGEST_SPREAD: Duration = Duration::from_secs(2);
+/// Files up to this size are fetched at once: a connection costs as much.
+const NOT_SPREAD: u64 = 64 << 10;
 
 /// Since the start.
 #[derive(Debug, Default)]
@@ -126,6 +136,7 @@ impl Desk {
             shelf,
             gate: Gate::new(limits.transfers),
             limits,
+            spread: AtomicU64::new(0),
         }
     }
 
@@ -143,6 +154,23 @@ impl Desk {
     /// What is announced of a subnet now.
     pub fn announced(&self, prefix: u64) -> Option<Offer> {
         self.board.newest(prefix)
+    }
+
+    /// A blob of so many bytes, or a patch, is what most who ask here will fetch next: sets how far they spread that.
+    pub fn will_be_fetched(&self, bytes: u64) {
+        let hosts = self.counts.connections.load(Ordering::Relaxed) as u64;
+        let milliseconds =
+            bytes.saturating_mul(hosts).saturating_mul(1000) / self.limits.bandwidth.max(1);
+        let spread = match bytes > NOT_SPREAD {
+            true => Duration::from_millis(milliseconds).min(LONGEST_SPREAD),
+            false => Duration::ZERO,
+        };
+        let spread = u64::try_from(spread.as_millis()).unwrap_or_default();
+        self.spread.store(spread, Ordering::Relaxed);
+    }
+
+    fn spread(&self) -> Duration {
+        Duration::from_millis(self.spread.load(Ordering::Relaxed))
     }
 
     /// The answer to one request. Requests that cannot be understood get a status and a line that says what is.

@@ -1,20 +1,20 @@
-//! A poll: kept until there is news.
+//! A poll: kept until there is news. What is news, and how long a poll is kept, says `sa_fleet::offer`.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use bytes::Bytes;
 use hyper::header::HeaderValue;
 use hyper::{Response, StatusCode};
-use tokio::time::Instant;
+use sa_fleet::identity::Position;
+use sa_fleet::offer::{self, Answer, Poll, Reply as News};
 
 use super::Desk;
-use super::board::Offer;
 use super::reply::{Refusal, Reply};
-use crate::boot;
-use crate::position::Position;
+use crate::clocks;
 
 /// Answers when there is something newer than `after`, or when the time is over.
-pub(super) async fn answer(desk: &Desk, prefix: u64, after: Option<Position>) -> Response<Reply> {
+pub(super) async fn answer(desk: &Desk, prefix: u64, after: Position) -> Response<Reply> {
     let Some(mut board) = desk.board.watch(prefix) else {
         desk.counts.refused.fetch_add(1, Ordering::Relaxed);
         return Refusal {
@@ -23,46 +23,50 @@ pub(super) async fn answer(desk: &Desk, prefix: u64, after: Option<Position>) ->
         }
         .into_response();
     };
-    let came = boot::now();
-    let until = Instant::now() + desk.limits.wait;
+    let poll = Poll {
+        after,
+        arrived: clocks::now(),
+    };
     let mut waiting = None;
-    let offer = loop {
+    loop {
         // Marked as seen before it is judged: what comes in between wakes the wait below.
-        let offer = board.borrow_and_update().clone();
-        let is_news = |offer: &Offer| after.is_none_or(|after| offer.position > after);
-        if let Some(offer) = offer.filter(is_news)
-            && let Some(remaining) = offer.remaining(boot::now())
-        {
-            break Some((offer, remaining));
+        let newest = board.borrow_and_update().clone();
+        let now = clocks::now();
+        let until = match offer::answer(newest.as_ref(), poll, now, desk.spread()) {
+            Answer::Reply(news) => {
+                drop(waiting);
+                desk.counts.news.fetch_add(1, Ordering::Relaxed);
+                return of_news(&news);
+            }
+            Answer::Quiet => break,
+            Answer::Wait(until) => until.min(poll.arrived.after(desk.limits.hold)),
+        };
+        if until <= now {
+            break;
         }
         waiting.get_or_insert_with(|| desk.gate.waiting());
-        match tokio::time::timeout_at(until, board.changed()).await {
-            Ok(Ok(())) => {}
-            // The time is over; or the board has gone, with the process.
-            Err(_) | Ok(Err(_)) => break None,
-        }
-    };
-    drop(waiting);
-    match offer {
-        Some((offer, remaining)) => {
-            desk.counts.news.fetch_add(1, Ordering::Relaxed);
-            news(offer, boot::now().saturating_sub(came), remaining)
-        }
-        None => {
-            desk.counts.no_news.fetch_add(1, Ordering::Relaxed);
-            Reply::head(StatusCode::NO_CONTENT, Reply::empty())
+        match tokio::time::timeout(until.since(now), board.changed()).await {
+            Ok(Ok(())) | Err(_) => {}
+            // The board has gone, with the process.
+            Ok(Err(_)) => break,
         }
     }
+    desk.counts.no_news.fetch_add(1, Ordering::Relaxed);
+    Reply::head(StatusCode::NO_CONTENT, Reply::empty())
 }
 
-fn news(offer: Offer, held: Duration, remaining: Duration) -> Response<Reply> {
-    let mut response = Reply::head(StatusCode::OK, Reply::bytes(offer.bytes));
+fn of_news(news: &News<'_>) -> Response<Reply> {
+    let bytes = Bytes::copy_from_slice(news.announcement);
+    let mut response = Reply::head(StatusCode::OK, Reply::bytes(bytes));
     let headers = response.headers_mut();
-    // Down to whole milliseconds: who believes it for a moment less is right.
-    let milliseconds =
-        |time: Duration| HeaderValue::from(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
-    headers.insert("sapphire-held", milliseconds(held));
-    headers.insert("sapphire-remaining", milliseconds(remaining));
+    headers.insert("sapphire-held", milliseconds(news.held));
+    headers.insert("sapphire-remaining", milliseconds(news.remaining));
+    headers.insert("sapphire-spread", milliseconds(news.spread));
     headers.insert("cache-control", HeaderValue::from_static("no-store"));
     response
+}
+
+/// Down to whole ones: of what remains a moment less is right, and what was held a moment less makes the deadline earlier, too.
+fn milliseconds(time: Duration) -> HeaderValue {
+    HeaderValue::from(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }

@@ -1,8 +1,9 @@
 use super::*;
+use crate::packed::digest;
 
 fn expected(blob: &[u8]) -> Expected {
     Expected {
-        digest: Digest::of(blob),
+        digest: digest(blob),
         size: blob.len() as u64,
     }
 }
@@ -32,10 +33,10 @@ fn a_new_blob_can_be_had_whole_and_from_those_before() {
     let [(from, size)] = patches[..] else {
         panic!("{patches:?}")
     };
-    assert_eq!(from, Digest::of(&old));
+    assert_eq!(from, digest(&old));
 
     let (_other_folder, other) = self::shelf();
-    let (to, from) = (Digest::of(&new), Digest::of(&old));
+    let (to, from) = (digest(&new), digest(&old));
     let patch = shelf.read(Item::Patch { to, from }, size).unwrap();
     other
         .put_unpacked(&*patch, Some(&old), expected(&new))
@@ -64,7 +65,7 @@ fn a_disk_that_lost_bytes_is_found_before_they_are_used() {
     let blob = vec![7; 10_000];
     shelf.put_plain(&*blob, expected(&blob)).unwrap();
     assert!(shelf.verified(expected(&blob)).is_ok());
-    let name = shelf.path().join(format!("{}.blob", Digest::of(&blob)));
+    let name = shelf.path().join(format!("{}.blob", digest(&blob)));
     let mut damaged = blob.clone();
     damaged[5000] = 8;
     std::fs::write(&name, &damaged).unwrap();
@@ -85,7 +86,7 @@ fn what_nobody_needs_goes_with_its_patches() {
         olds.push(expected(blob));
     }
     std::fs::write(shelf.path().join("note.txt"), "somebody else's").unwrap();
-    let kept: BTreeSet<Digest> = blobs[1..].iter().map(|blob| Digest::of(blob)).collect();
+    let kept: BTreeSet<Digest> = blobs[1..].iter().map(|blob| digest(blob)).collect();
     shelf.keep_only(&kept).unwrap();
     let left = shelf.items().unwrap();
     assert!(!left.is_empty());
@@ -102,7 +103,7 @@ fn a_link_in_the_place_of_a_blob_is_not_followed() {
     let (folder, shelf) = shelf();
     let secret = folder.path().join("secret");
     std::fs::write(&secret, "a key").unwrap();
-    let digest = Digest::of(b"a key");
+    let digest = digest(b"a key");
     std::os::unix::fs::symlink(&secret, shelf.path().join(format!("{digest}.blob"))).unwrap();
     assert!(shelf.open_item(Item::Blob(digest)).is_err());
 }
