@@ -1,5 +1,10 @@
 //! Both sides over real sockets, on loopback: news, parts of blobs, hosts that are slow, and servers that lie.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test may panic, and its rig is part of it"
+)]
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
