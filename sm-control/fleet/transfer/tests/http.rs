@@ -536,3 +536,73 @@ fn blobs_are_begun_after_the_news() {
     assert_eq!(leader.desk.counts.news.load(Ordering::Relaxed), 50);
     assert_eq!(leader.desk.counts.transfers.load(Ordering::Relaxed), 50);
 }
+
+#[test]
+fn who_waits_for_a_place_has_no_file_open_meanwhile() {
+    let leader = Leader::start(Limits {
+        transfers: 1,
+        ..Limits::default()
+    });
+    let blob = noise(LARGE, 11);
+    put_new(&leader.shelf, &blob, &[], 3).unwrap();
+    let digest = digest(&blob);
+    let asking: Vec<_> = (0..50)
+        .map(|_| {
+            let mut stream = leader.connect();
+            let request = format!("GET /fleet/1/blob/{digest} HTTP/1.1\r\nhost: l\r\n\r\n");
+            stream.write_all(request.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    let open = || {
+        let links = std::fs::read_dir("/proc/self/fd").unwrap();
+        let links = links.filter_map(|link| std::fs::read_link(link.ok()?.path()).ok());
+        let name = format!("{digest}.blob");
+        links.filter(|to| to.ends_with(&name)).count()
+    };
+    wait_until("one transfer began", || open() == 1);
+    let counts = &leader.desk.counts;
+    wait_until("all are there", || {
+        counts.connections.load(Ordering::Relaxed) == 50
+    });
+    assert_eq!(open(), 1);
+    drop(asking);
+    wait_until("all are gone", || {
+        counts.connections.load(Ordering::Relaxed) == 0
+    });
+    assert_eq!(open(), 0);
+}
+
+#[test]
+fn a_request_with_a_body_ends_the_connection() {
+    let leader = Leader::start(Limits::default());
+    leader.announce(1, Duration::from_secs(30));
+    let mut stream = leader.connect();
+    let hidden = format!("GET /fleet/1/{PREFIX:016x}/announcement HTTP/1.1\r\n\r\n");
+    write!(
+        stream,
+        "GET / HTTP/1.1\r\ncontent-length: {}\r\n\r\n{hidden}",
+        hidden.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    assert!(!answer.contains("announcement 1"), "{answer}");
+}
+
+#[test]
+fn requests_that_come_in_one_piece_are_answered_one_after_the_other() {
+    let leader = Leader::start(Limits::default());
+    leader.announce(1, Duration::from_secs(30));
+    let mut stream = leader.connect();
+    let path = format!("/fleet/1/{PREFIX:016x}/announcement");
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\n\r\nGET {path} HTTP/1.1\r\nconnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert_eq!(answer.matches("announcement 1").count(), 2, "{answer}");
+}

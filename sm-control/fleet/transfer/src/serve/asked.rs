@@ -1,10 +1,10 @@
 //! What a request is for.
 
-use hyper::{Method, Request, StatusCode};
-
-use super::reply::Refusal;
-use crate::shelf::Item;
 use sa_fleet::identity::Position;
+
+use super::head::Head;
+use super::reply::{METHOD_NOT_ALLOWED, NOT_FOUND, Refusal};
+use crate::shelf::Item;
 
 /// A request that is understood.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,20 +25,25 @@ const ROOT: &str = "/fleet/1/";
 
 impl Asked {
     /// Errors: what to answer instead.
-    pub(super) fn of<B>(request: &Request<B>) -> Result<Self, Refusal> {
-        let path = request.uri().path();
+    pub(super) fn of(head: &Head) -> Result<Self, Refusal> {
+        let (path, query) = match head.target.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (head.target.as_str(), None),
+        };
         let asked = path
             .strip_prefix(ROOT)
-            .and_then(|rest| Self::of_path(rest, request.uri().query()))
-            .ok_or(Refusal {
-                status: StatusCode::NOT_FOUND,
-                words: "here are /fleet/1/PREFIX/announcement?after=ERA.TERM.SEQ.BEAT and /fleet/1/blob/DIGEST[.zst]\n",
-            })?;
-        match *request.method() == Method::GET {
+            .and_then(|rest| Self::of_path(rest, query));
+        let asked = asked.ok_or(Refusal {
+            status: NOT_FOUND,
+            words: "here are /fleet/1/PREFIX/announcement?after=ERA.TERM.SEQ.BEAT and /fleet/1/blob/DIGEST[.zst]
+",
+        })?;
+        match head.is_get {
             true => Ok(asked),
             false => Err(Refusal {
-                status: StatusCode::METHOD_NOT_ALLOWED,
-                words: "only GET is answered here\n",
+                status: METHOD_NOT_ALLOWED,
+                words: "only GET is answered here
+",
             }),
         }
     }
@@ -70,13 +75,13 @@ mod tests {
     use super::*;
     use crate::packed::digest;
 
-    fn of(method: Method, path: &str) -> Result<Asked, StatusCode> {
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .body(())
-            .unwrap();
-        Asked::of(&request).map_err(|refusal| refusal.status)
+    fn of(is_get: bool, target: &str) -> Result<Asked, u16> {
+        let head = Head {
+            target: target.to_owned(),
+            is_get,
+            ..Head::default()
+        };
+        Asked::of(&head).map_err(|refusal| refusal.status.0)
     }
 
     #[test]
@@ -84,7 +89,7 @@ mod tests {
         let prefix = 0xfe80_0000_0000_0000;
         let news = |after| Ok(Asked::News { prefix, after });
         assert_eq!(
-            of(Method::GET, "/fleet/1/fe80000000000000/announcement"),
+            of(true, "/fleet/1/fe80000000000000/announcement"),
             news(Position::default())
         );
         let issue = Issue {
@@ -94,27 +99,21 @@ mod tests {
         };
         let after = Position { issue, beat: 4 };
         assert_eq!(
-            of(
-                Method::GET,
-                "/fleet/1/fe80000000000000/announcement?after=1.2.3.4"
-            ),
+            of(true, "/fleet/1/fe80000000000000/announcement?after=1.2.3.4"),
             news(after)
         );
         let (one, two) = (digest(b"1"), digest(b"2"));
         assert_eq!(
-            of(Method::GET, &format!("/fleet/1/blob/{one}")),
+            of(true, &format!("/fleet/1/blob/{one}")),
             Ok(Asked::Item(Item::Blob(one)))
         );
         assert_eq!(
-            of(Method::GET, &format!("/fleet/1/blob/{one}.zst")),
+            of(true, &format!("/fleet/1/blob/{one}.zst")),
             Ok(Asked::Item(Item::Packed(one)))
         );
         let patch = Item::Patch { to: one, from: two };
         assert_eq!(
-            of(
-                Method::GET,
-                &format!("/fleet/1/blob/{one}.from.{two}.patch")
-            ),
+            of(true, &format!("/fleet/1/blob/{one}.from.{two}.patch")),
             Ok(Asked::Item(patch))
         );
     }
@@ -134,9 +133,9 @@ mod tests {
             format!("/fleet/1/blob/../{one}"),
             format!("/fleet/1/blob/{one}.blob"),
         ] {
-            assert_eq!(of(Method::GET, &path), Err(StatusCode::NOT_FOUND), "{path}");
+            assert_eq!(of(true, &path), Err(404), "{path}");
         }
         let blob = format!("/fleet/1/blob/{one}");
-        assert_eq!(of(Method::POST, &blob), Err(StatusCode::METHOD_NOT_ALLOWED));
+        assert_eq!(of(false, &blob), Err(405));
     }
 }

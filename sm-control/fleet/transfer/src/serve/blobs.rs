@@ -1,20 +1,23 @@
 //! Bytes of blobs: after the news, so many at once, each as fast as it is taken.
 
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
-use hyper::header::{ACCEPT_RANGES, CACHE_CONTROL, CONTENT_RANGE, ETAG, HeaderValue};
-use hyper::{HeaderMap, Response, StatusCode};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
-use super::Desk;
-use super::pace::Pace;
+use super::head::Head;
 use super::range::{self, Part};
-use super::reply::{Refusal, Reply};
+use super::reply::{
+    NOT_FOUND, OK, PARTIAL_CONTENT, RANGE_NOT_SATISFIABLE, Refusal, Reply, SERVICE_UNAVAILABLE,
+};
+use super::{Desk, Limits};
 use crate::shelf::Item;
 
 /// Bytes that are read and given to a connection at once.
@@ -88,118 +91,108 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// A part of a file on its way.
+/// A part of a file that is to go out.
 #[derive(Debug)]
 pub(super) struct Sending {
     file: File,
     at: u64,
     end: u64,
-    desk: Arc<Desk>,
-    pace: Arc<Pace>,
     /// Given back when the last byte was taken, or the connection is gone.
     _permit: OwnedSemaphorePermit,
 }
 
 impl Sending {
-    /// The next bytes; none when all were sent, or the file cannot be read.
-    pub(super) fn next(&mut self) -> Option<Bytes> {
-        let most = usize::try_from(self.left()).map_or(CHUNK, |left| left.min(CHUNK));
-        let mut chunk = vec![0; most];
-        let read = self
-            .file
-            .read_at(&mut chunk, self.at)
-            .ok()
-            .filter(|read| *read > 0)?;
+    /// Sends it. Errors: the connection is gone, it takes less than it has to, or the file is shorter than it was; in each case the connection
+    /// has to be closed, as the other side waits for more.
+    pub(super) async fn send(mut self, stream: &mut TcpStream, desk: &Desk) -> io::Result<()> {
+        let Limits {
+            least_rate, grace, ..
+        } = desk.limits;
+        let begun = Instant::now();
+        let mut sent = 0;
+        while self.at < self.end {
+            let chunk = self.next()?;
+            // Counted over the whole, so that a pause is made up for by what was faster before.
+            sent += chunk.len() as u64;
+            let time = Duration::from_millis(sent.saturating_mul(1000) / least_rate.max(1));
+            let until = begun + grace + time;
+            match tokio::time::timeout_at(until, stream.write_all(&chunk)).await {
+                Ok(written) => written?,
+                Err(_) => {
+                    desk.counts.too_slow.fetch_add(1, Ordering::Relaxed);
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+            }
+            desk.counts
+                .bytes
+                .fetch_add(chunk.len() as u64, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn next(&mut self) -> io::Result<Vec<u8>> {
+        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
+        let mut chunk = vec![0; left.min(CHUNK)];
+        let read = self.file.read_at(&mut chunk, self.at)?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         chunk.truncate(read);
         self.at += read as u64;
-        self.pace.took(read as u64);
-        self.desk
-            .counts
-            .bytes
-            .fetch_add(read as u64, Ordering::Relaxed);
-        Some(chunk.into())
-    }
-
-    pub(super) const fn left(&self) -> u64 {
-        self.end - self.at
-    }
-
-    pub(super) const fn is_over(&self) -> bool {
-        self.at == self.end
+        Ok(chunk)
     }
 }
 
-impl Drop for Sending {
-    fn drop(&mut self) {
-        self.pace.end();
-    }
-}
-
-/// Answers with the bytes, or with the part of them that is asked for.
-pub(super) async fn answer(
-    desk: Arc<Desk>,
-    item: Item,
-    headers: &HeaderMap,
-    pace: Arc<Pace>,
-) -> Response<Reply> {
-    let Ok((file, size)) = desk.shelf.open_item(item) else {
-        desk.counts.refused.fetch_add(1, Ordering::Relaxed);
-        return Refusal {
-            status: StatusCode::NOT_FOUND,
-            words: "no such blob or patch is here\n",
-        }
-        .into_response();
+/// The head of the answer, and the bytes or the part of them that is asked for.
+pub(super) async fn answer(desk: &Desk, item: Item, head: &Head) -> (Reply, Option<Sending>) {
+    desk.gate.after_news().await;
+    let Ok(permit) = Arc::clone(&desk.gate.transfers).acquire_owned().await else {
+        return (Reply::new(SERVICE_UNAVAILABLE, 0, &[]), None);
+    };
+    // Opened only now: thousands may wait, and each would have a descriptor.
+    let (file, size) = match desk.shelf.open_item(item) {
+        Ok(opened) => opened,
+        Err(error) => return (not_opened(desk, &error), None),
     };
     // Names are digests, so a name is as good a tag as any.
     let tag = format!("\"{}\"", item.path_name());
-    let (at, end) = match range::of(headers, size, &tag) {
+    let (at, end) = match range::of(head, size, &tag) {
         Part::Whole => (0, size),
         Part::From(at, end) => (at, end),
-        Part::Nothing => return nothing_there(size),
-    };
-    desk.gate.after_news().await;
-    let Ok(permit) = Arc::clone(&desk.gate.transfers).acquire_owned().await else {
-        return Reply::head(StatusCode::SERVICE_UNAVAILABLE, Reply::empty());
+        Part::Nothing => {
+            let range = ("content-range", format!("bytes */{size}"));
+            return (Reply::new(RANGE_NOT_SATISFIABLE, 0, &[range]), None);
+        }
     };
     desk.counts.transfers.fetch_add(1, Ordering::Relaxed);
-    pace.begin();
-    let is_part = (at, end) != (0, size);
+    let mut fields = vec![
+        ("accept-ranges", "bytes".to_owned()),
+        (
+            "cache-control",
+            "public, max-age=31536000, immutable".to_owned(),
+        ),
+        ("etag", tag),
+    ];
+    let mut status = OK;
+    if (at, end) != (0, size) {
+        status = PARTIAL_CONTENT;
+        fields.push(("content-range", format!("bytes {at}-{}/{size}", end - 1)));
+    }
     let sending = Sending {
         file,
         at,
         end,
-        desk,
-        pace,
         _permit: permit,
     };
-    let status = if is_part {
-        StatusCode::PARTIAL_CONTENT
-    } else {
-        StatusCode::OK
-    };
-    let mut response = Reply::head(status, Reply::File(sending));
-    let headers = response.headers_mut();
-    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    headers.insert(
-        CACHE_CONTROL,
-        HeaderValue::from_static("public, max-age=31536000, immutable"),
-    );
-    let mut put = |name, text: String| {
-        if let Ok(value) = HeaderValue::try_from(text) {
-            headers.insert(name, value);
-        }
-    };
-    put(ETAG, tag);
-    if is_part {
-        put(CONTENT_RANGE, format!("bytes {at}-{}/{size}", end - 1));
-    }
-    response
+    (Reply::new(status, end - at, &fields), Some(sending))
 }
 
-fn nothing_there(size: u64) -> Response<Reply> {
-    let mut response = Reply::head(StatusCode::RANGE_NOT_SATISFIABLE, Reply::empty());
-    if let Ok(value) = HeaderValue::try_from(format!("bytes */{size}")) {
-        response.headers_mut().insert(CONTENT_RANGE, value);
-    }
-    response
+fn not_opened(desk: &Desk, error: &io::Error) -> Reply {
+    desk.counts.refused.fetch_add(1, Ordering::Relaxed);
+    let (status, words) = match error.kind() {
+        io::ErrorKind::NotFound => (NOT_FOUND, "no such blob or patch is here\n"),
+        // No descriptors, or the disk: another upstream may have it, and so may this one later.
+        _ => (SERVICE_UNAVAILABLE, "it cannot be opened now\n"),
+    };
+    Refusal { status, words }.into_reply()
 }

@@ -13,7 +13,6 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use hyper::HeaderMap;
 use sa_fleet::identity::Digest;
 use sa_fleet::time::Boot;
 
@@ -52,19 +51,20 @@ impl Children {
     }
 
     /// Who asks for news now.
-    pub(super) fn saw(&self, prefix: u64, headers: &HeaderMap) {
-        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-        let Some(node) = text("sapphire-node").filter(|it| is_word(it)) else {
+    /// `told`: in the order of `head::TOLD`.
+    pub(super) fn saw(&self, prefix: u64, told: &[Option<String>; 4]) {
+        let [node, state, blob, below] = told.each_ref().map(Option::as_deref);
+        let Some(node) = node.filter(|it| is_word(it)) else {
             return;
         };
-        let numbers = text("sapphire-below").and_then(|text| text.split_once(' '));
+        let numbers = below.and_then(|text| text.split_once(' '));
         let child = Child {
             at: clocks::now(),
-            state: text("sapphire-state")
+            state: state
                 .filter(|it| is_word(it))
                 .unwrap_or("unknown")
                 .to_owned(),
-            blob: text("sapphire-blob").and_then(|text| text.parse().ok()),
+            blob: blob.and_then(|text| text.parse().ok()),
             below: numbers.and_then(|(all, fresh)| Some((all.parse().ok()?, fresh.parse().ok()?))),
         };
         let mut children = self.lock();
@@ -111,19 +111,16 @@ fn is_word(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn headers(node: &str, state: &str) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        headers.insert("sapphire-node", node.parse().unwrap());
-        headers.insert("sapphire-state", state.parse().unwrap());
-        headers
+    fn told(node: &str, state: &str) -> [Option<String>; 4] {
+        [Some(node.to_owned()), Some(state.to_owned()), None, None]
     }
 
     #[test]
     fn a_host_is_known_by_what_it_said_last() {
         let children = Children::new(10);
-        children.saw(1, &headers("n1", "stale"));
-        children.saw(1, &headers("n1", "fresh"));
-        children.saw(2, &headers("n2", "fresh"));
+        children.saw(1, &told("n1", "stale"));
+        children.saw(1, &told("n1", "fresh"));
+        children.saw(2, &told("n2", "fresh"));
         let list = children.of(1);
         assert_eq!(list.len(), 1);
         assert_eq!(
@@ -136,7 +133,7 @@ mod tests {
     fn names_that_could_be_anything_are_left_out_and_so_are_too_many() {
         let children = Children::new(2);
         for node in ["<script>", "", "n1", "n2", "n3"] {
-            children.saw(1, &headers(node, "fresh"));
+            children.saw(1, &told(node, "fresh"));
         }
         let names: Vec<_> = children.of(1).into_iter().map(|it| it.0).collect();
         assert_eq!(names, ["n1", "n2"]);

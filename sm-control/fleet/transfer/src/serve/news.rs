@@ -3,25 +3,22 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use bytes::Bytes;
-use hyper::header::HeaderValue;
-use hyper::{Response, StatusCode};
 use sa_fleet::identity::Position;
 use sa_fleet::offer::{self, Answer, Poll, Reply as News};
 
 use super::Desk;
-use super::reply::{Refusal, Reply};
+use super::reply::{NO_CONTENT, NOT_FOUND, OK, Refusal, Reply};
 use crate::clocks;
 
 /// Answers when there is something newer than `after`, or when the time is over.
-pub(super) async fn answer(desk: &Desk, prefix: u64, after: Position) -> Response<Reply> {
+pub(super) async fn answer(desk: &Desk, prefix: u64, after: Position) -> Reply {
     let Some(mut board) = desk.board.watch(prefix) else {
         desk.counts.refused.fetch_add(1, Ordering::Relaxed);
         return Refusal {
-            status: StatusCode::NOT_FOUND,
+            status: NOT_FOUND,
             words: "no such subnet is announced here\n",
         }
-        .into_response();
+        .into_reply();
     };
     let poll = Poll {
         after,
@@ -34,7 +31,6 @@ pub(super) async fn answer(desk: &Desk, prefix: u64, after: Position) -> Respons
         let now = clocks::now();
         let until = match offer::answer(newest.as_ref(), poll, now, desk.spread()) {
             Answer::Reply(news) => {
-                drop(waiting);
                 desk.counts.news.fetch_add(1, Ordering::Relaxed);
                 return of_news(&news);
             }
@@ -52,21 +48,20 @@ pub(super) async fn answer(desk: &Desk, prefix: u64, after: Position) -> Respons
         }
     }
     desk.counts.no_news.fetch_add(1, Ordering::Relaxed);
-    Reply::head(StatusCode::NO_CONTENT, Reply::empty())
+    Reply::new(NO_CONTENT, 0, &[])
 }
 
-fn of_news(news: &News<'_>) -> Response<Reply> {
-    let bytes = Bytes::copy_from_slice(news.announcement);
-    let mut response = Reply::head(StatusCode::OK, Reply::bytes(bytes));
-    let headers = response.headers_mut();
-    headers.insert("sapphire-held", milliseconds(news.held));
-    headers.insert("sapphire-remaining", milliseconds(news.remaining));
-    headers.insert("sapphire-spread", milliseconds(news.spread));
-    headers.insert("cache-control", HeaderValue::from_static("no-store"));
-    response
+fn of_news(news: &News<'_>) -> Reply {
+    let fields = [
+        ("sapphire-held", milliseconds(news.held)),
+        ("sapphire-remaining", milliseconds(news.remaining)),
+        ("sapphire-spread", milliseconds(news.spread)),
+        ("cache-control", "no-store".to_owned()),
+    ];
+    Reply::with_body(OK, news.announcement, &fields)
 }
 
 /// Down to whole ones: of what remains a moment less is right, and what was held a moment less makes the deadline earlier, too.
-fn milliseconds(time: Duration) -> HeaderValue {
-    HeaderValue::from(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+fn milliseconds(time: Duration) -> String {
+    time.as_millis().to_string()
 }

@@ -2,8 +2,7 @@
 //!
 //! One range; of several, and of one that is not in bytes, the whole is given, as the RFC allows.
 
-use hyper::HeaderMap;
-use hyper::header::{IF_RANGE, RANGE};
+use super::head::Head;
 
 /// The part to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,12 +16,12 @@ pub(super) enum Part {
 }
 
 /// Of a blob of `size` bytes whose entity tag is `tag`, with its quotation marks.
-pub(super) fn of(headers: &HeaderMap, size: u64, tag: &str) -> Part {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    if headers.contains_key(IF_RANGE) && text(IF_RANGE) != Some(tag) {
+pub(super) fn of(head: &Head, size: u64, tag: &str) -> Part {
+    if head.if_range.as_deref().is_some_and(|asked| asked != tag) {
         return Part::Whole;
     }
-    let range = text(RANGE).and_then(|range| range.strip_prefix("bytes="));
+    let range = head.range.as_deref();
+    let range = range.and_then(|range| range.strip_prefix("bytes="));
     range
         .and_then(|range| part(range, size))
         .unwrap_or(Part::Whole)
@@ -62,12 +61,12 @@ mod tests {
     use super::*;
 
     fn asked(range: &str, if_range: Option<&str>) -> Part {
-        let mut headers = HeaderMap::new();
-        headers.insert(RANGE, range.parse().unwrap());
-        if let Some(tag) = if_range {
-            headers.insert(IF_RANGE, tag.parse().unwrap());
-        }
-        of(&headers, 1000, "\"tag\"")
+        let head = Head {
+            range: Some(range.to_owned()),
+            if_range: if_range.map(str::to_owned),
+            ..Head::default()
+        };
+        of(&head, 1000, "\"tag\"")
     }
 
     #[test]
