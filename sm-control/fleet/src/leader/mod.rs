@@ -1,0 +1,471 @@
+//! A leader: takes a term of the engine, publishes what is compiled, and says again and again that it still counts.
+//!
+//! ```text
+//!   idle ──wanted──> candidate ──led──> leading: publish ──> beat, beat, ...
+//!                        ^                          │ lease lost, later term seen, not wanted
+//!                        └──────────────────────────┘
+//! ```
+//!
+//! Nothing is said in the name of a term after its lease, counted from before the call that gave or renewed it was
+//! sent. Whatever the engine answers later: what a host says that was stopped for a while is as old as its beat.
+//! While another generation is being published, nothing is handed out; and a publication of which nobody knows
+//! whether it happened is read back, never assumed.
+
+mod reign;
+mod words;
+
+use core::time::Duration;
+use std::sync::Arc;
+
+pub use words::{Call, LeaderAction, LeaderAlert, LeaderEvent, Published, Returned, Revision, Why};
+
+use self::reign::{Current, Publication, Reign, Step};
+use crate::announcement::{Announcement, Content, LeaderKey};
+use crate::chance::Chance;
+use crate::identity::{Generation, Position};
+use crate::judge::Judge;
+use crate::offer::Offer;
+use crate::refusal::{Refusal, Refusals};
+use crate::rules::{Flaw, Rules, Sound};
+use crate::time::{Boot, Now};
+
+/// How long a candidate waits after it was refused or not heard, doubled up to the second.
+const FIRST_BACK_OFF: Duration = Duration::from_millis(500);
+const LAST_BACK_OFF: Duration = Duration::from_secs(5);
+
+/// What a leader is set up with.
+#[derive(Debug)]
+pub struct LeaderSettings {
+    /// Fleet, subnet and era, and whose announcements are listened to.
+    pub judge: Judge,
+    /// Signs.
+    pub key: LeaderKey,
+    /// How long each beat is good.
+    pub ttl: Duration,
+    /// From one beat to the next; a third of the TTL.
+    pub beat: Duration,
+    /// Of this host, another one on each.
+    pub node: u64,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Leader<R = Sound> {
+    rules: R,
+    settings: LeaderSettings,
+    chance: Chance,
+    is_wanted: bool,
+    role: Role,
+    wish: Wish,
+    /// The newest announcement that came by, with its content.
+    seen: Position,
+    /// What was in force last, as far as is known here.
+    known: Option<Generation>,
+    refusals: Refusals,
+    last_call: u64,
+    failures: u32,
+}
+
+#[derive(Debug)]
+enum Role {
+    Idle,
+    /// Not before then; and the call that is on its way, with when it was sent.
+    Candidate(Boot, Option<(u64, Boot)>),
+    Leading(Box<Reign>),
+}
+
+/// What is to be said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Wish {
+    /// This host knows nothing.
+    Nothing,
+    Say(Content),
+    /// What is said is wrong.
+    Withdraw,
+}
+
+impl Leader {
+    /// A leader that is not wanted yet and has nothing to say.
+    pub fn new(settings: LeaderSettings) -> Self {
+        Self::with_rules(settings, Sound)
+    }
+}
+
+impl<R: Rules> Leader<R> {
+    /// The same by other rules: for tests.
+    pub fn with_rules(settings: LeaderSettings, rules: R) -> Self {
+        Self {
+            chance: Chance::new(settings.node),
+            settings,
+            rules,
+            is_wanted: false,
+            role: Role::Idle,
+            wish: Wish::Nothing,
+            seen: Position::default(),
+            known: None,
+            refusals: Refusals::default(),
+            last_call: 0,
+            failures: 0,
+        }
+    }
+
+    /// Takes what happened and appends what is to be done. What is handed out may be another after it: see
+    /// [`Leader::offer`].
+    pub fn on(&mut self, now: Now, event: LeaderEvent<'_>, actions: &mut Vec<LeaderAction>) {
+        match event {
+            LeaderEvent::Timer => {}
+            LeaderEvent::Wanted(is_wanted) => self.wanted(is_wanted, now, actions),
+            LeaderEvent::Compiled(content) => self.wish = Wish::Say(content),
+            LeaderEvent::Changed => self.wish = Wish::Withdraw,
+            LeaderEvent::Returned { call, returned } => self.returned(call, returned, now, actions),
+            LeaderEvent::Saw(bytes) => self.saw(bytes, now, actions),
+        }
+        self.orders(now, actions);
+    }
+
+    /// When [`LeaderEvent::Timer`] is wanted, at the latest.
+    pub fn timer(&self) -> Option<Boot> {
+        match &self.role {
+            Role::Candidate(at, None) => Some(*at),
+            Role::Leading(reign) => Some(reign.timer()).filter(|at| *at != Boot::ALWAYS),
+            Role::Idle | Role::Candidate(_, Some(_)) => None,
+        }
+    }
+
+    /// What followers are handed; nothing while another generation is being published.
+    pub fn offer(&self) -> Option<&Offer> {
+        let reign = self.leading()?;
+        let current = reign.current.as_ref()?;
+        self.is_true(reign, current).then_some(&current.offer)
+    }
+
+    /// The term of this leader, while it leads.
+    pub fn term(&self) -> Option<u64> {
+        self.leading().map(|reign| reign.term)
+    }
+
+    /// What was refused of what came by, by reason.
+    pub const fn refusals(&self) -> &Refusals {
+        &self.refusals
+    }
+
+    fn leading(&self) -> Option<&Reign> {
+        match &self.role {
+            Role::Leading(reign) => Some(reign),
+            Role::Idle | Role::Candidate(..) => None,
+        }
+    }
+
+    /// Whether what is published is true as far as this host knows, and nothing else may be published meanwhile.
+    fn is_true(&self, reign: &Reign, current: &Current) -> bool {
+        let in_force = current.content.in_force();
+        let is_wished = match &self.wish {
+            Wish::Nothing => true,
+            Wish::Say(content) => in_force.is_none() || in_force == content.in_force(),
+            Wish::Withdraw => in_force.is_none(),
+        };
+        let is_next = |it: &Publication| in_force.is_none() || in_force == it.content.in_force();
+        let is_alone = reign.publication.as_ref().is_none_or(is_next);
+        is_wished && is_alone || self.rules.has(Flaw::SpeaksWhilePublishing)
+    }
+
+    fn wanted(&mut self, is_wanted: bool, now: Now, actions: &mut Vec<LeaderAction>) {
+        self.is_wanted = is_wanted;
+        match (&self.role, is_wanted) {
+            (Role::Idle, true) => self.role = Role::Candidate(now.boot, None),
+            (Role::Leading(_), false) => self.step_down(Why::Unwanted, now, actions),
+            (Role::Candidate(_, None), false) => self.role = Role::Idle,
+            // A campaign that is on its way may yet be won, and is given back then.
+            _ => {}
+        }
+    }
+
+    fn returned(
+        &mut self,
+        call: u64,
+        returned: Returned<'_>,
+        now: Now,
+        actions: &mut Vec<LeaderAction>,
+    ) {
+        match &mut self.role {
+            Role::Candidate(_, sent) => {
+                if let Some((_, begun)) = sent.take_if(|(number, _)| *number == call) {
+                    self.campaigned(&returned, begun, now, actions);
+                }
+            }
+            Role::Leading(reign) => {
+                if let Some(sent) = reign.renewal(call) {
+                    match returned {
+                        Returned::Alive => reign.renewed(sent, now.boot, &self.rules),
+                        Returned::Lost => self.step_down(Why::LeaseLost, now, actions),
+                        _ => reign.not_renewed(now.boot),
+                    }
+                    return;
+                }
+                match reign.publication.as_ref().map(|it| it.step) {
+                    Some(Step::Sent(number)) if number == call => self.answered(&returned, now),
+                    Some(Step::Reading(number)) if number == call => {
+                        self.read(&returned, now, actions);
+                    }
+                    _ => {}
+                }
+            }
+            Role::Idle => {}
+        }
+    }
+
+    fn campaigned(
+        &mut self,
+        returned: &Returned<'_>,
+        begun: Boot,
+        now: Now,
+        actions: &mut Vec<LeaderAction>,
+    ) {
+        let Returned::Led {
+            term,
+            lease,
+            published,
+        } = returned
+        else {
+            return self.stand_again(now);
+        };
+        self.note(published.announcement, now);
+        let is_above = *term > self.seen.issue.term;
+        if !is_above || !self.is_wanted {
+            if !is_above {
+                let (term, seen) = (*term, self.seen);
+                actions.push(LeaderAction::Alert(LeaderAlert::TermWentBack {
+                    term,
+                    seen,
+                }));
+            }
+            self.call(Call::Resign { term: *term }, actions);
+            return self.stand_again(now);
+        }
+        self.failures = 0;
+        self.role = Role::Leading(Box::new(Reign::new(*term, *lease, published, begun)));
+    }
+
+    fn stand_again(&mut self, now: Now) {
+        self.failures = self.failures.saturating_add(1);
+        let wait = self
+            .chance
+            .back_off(self.failures, FIRST_BACK_OFF, LAST_BACK_OFF);
+        self.role = if self.is_wanted {
+            Role::Candidate(now.boot.after(wait), None)
+        } else {
+            Role::Idle
+        };
+    }
+
+    /// The engine's answer to a publication.
+    fn answered(&mut self, returned: &Returned<'_>, now: Now) {
+        let beat = self.settings.beat;
+        let Role::Leading(reign) = &mut self.role else {
+            return;
+        };
+        let is_taken_for_done = match returned {
+            Returned::Published(revision) => return reign.published(*revision, beat),
+            Returned::Fenced => self.rules.has(Flaw::IgnoresFence),
+            _ if self.rules.has(Flaw::UnknownIsNo) => {
+                reign.publication = None;
+                let before = reign.current.as_ref().map(|it| it.content.clone());
+                self.wish = before.map_or(Wish::Nothing, Wish::Say);
+                return;
+            }
+            _ => self.rules.has(Flaw::UnknownIsYes),
+        };
+        if is_taken_for_done {
+            return reign.published(reign.revision, beat);
+        }
+        // Fenced, too: an earlier attempt of the same may have been done.
+        reign.doubt(now.boot);
+    }
+
+    /// What the engine holds, after a publication of which nobody knew.
+    fn read(&mut self, returned: &Returned<'_>, now: Now, actions: &mut Vec<LeaderAction>) {
+        let beat = self.settings.beat;
+        let Role::Leading(reign) = &mut self.role else {
+            return;
+        };
+        let Returned::Read { leader, published } = returned else {
+            return reign.doubt_again(now.boot);
+        };
+        if *leader != Some(reign.term) {
+            return self.step_down(Why::LeaseLost, now, actions);
+        }
+        let Some(publication) = &mut reign.publication else {
+            return;
+        };
+        if *publication.offer.announcement == *published.announcement {
+            return reign.published(published.revision, beat);
+        }
+        reign.revision = published.revision;
+        publication.step = Step::Due;
+    }
+
+    fn saw(&mut self, bytes: &[u8], now: Now, actions: &mut Vec<LeaderAction>) {
+        let Some((position, content)) = self.note(bytes, now) else {
+            return;
+        };
+        let Some(reign) = self.leading() else { return };
+        if self.rules.has(Flaw::IgnoresLaterTerm) {
+            return;
+        }
+        let own_era = self.settings.judge.trust.era;
+        if (position.issue.era, position.issue.term) > (own_era, reign.term) {
+            return self.step_down(Why::LaterTerm, now, actions);
+        }
+        let is_ours = |offer: &Offer, said: &Content| {
+            offer.position.issue == position.issue && *said == content
+        };
+        let current = reign
+            .current
+            .as_ref()
+            .map(|it| is_ours(&it.offer, &it.content));
+        let next = reign
+            .publication
+            .as_ref()
+            .map(|it| is_ours(&it.offer, &it.content));
+        let is_later = position.issue.seq >= reign.seq && position.issue.term == reign.term;
+        if is_later && current != Some(true) && next != Some(true) {
+            self.step_down(Why::SameTerm, now, actions);
+        }
+    }
+
+    /// Remembers an announcement of somebody, if it is one.
+    fn note(&mut self, bytes: &[u8], now: Now) -> Option<(Position, Content)> {
+        match self.settings.judge.open(bytes, now.wall, &self.rules) {
+            Ok(announcement) => {
+                if announcement.position > self.seen {
+                    self.seen = announcement.position;
+                    self.known = Some(*announcement.content.generation());
+                }
+                Some((announcement.position, announcement.content))
+            }
+            // An engine that nobody published in.
+            Err(Refusal::Length) if bytes.is_empty() => None,
+            Err(refusal) => {
+                self.refusals.count(refusal);
+                None
+            }
+        }
+    }
+
+    fn step_down(&mut self, why: Why, now: Now, actions: &mut Vec<LeaderAction>) {
+        let Some((term, has_lease)) = self.leading().map(|it| (it.term, it.has_lease())) else {
+            return;
+        };
+        actions.push(LeaderAction::Alert(LeaderAlert::SteppedDown(why)));
+        self.call(Call::Resign { term }, actions);
+        // Without leases nothing but a person keeps two leaders from taking turns for ever.
+        if !has_lease {
+            self.is_wanted = false;
+        }
+        self.stand_again(now);
+    }
+
+    fn call(&mut self, what: Call, actions: &mut Vec<LeaderAction>) {
+        self.last_call += 1;
+        actions.push(LeaderAction::Call {
+            call: self.last_call,
+            what,
+        });
+    }
+
+    fn orders(&mut self, now: Now, actions: &mut Vec<LeaderAction>) {
+        let call = self.last_call + 1;
+        let above = self.seen.issue.term;
+        let what = match &mut self.role {
+            Role::Candidate(at, sent) if *at <= now.boot && sent.is_none() => {
+                *sent = Some((call, now.boot));
+                Some(Call::Campaign { above })
+            }
+            Role::Leading(reign) => reign.renew(call, now.boot),
+            Role::Idle | Role::Candidate(..) => None,
+        };
+        what.into_iter().for_each(|what| self.call(what, actions));
+        self.begin_publication(now);
+        let call = self.last_call + 1;
+        if let Role::Leading(reign) = &mut self.role {
+            let what = reign.publish(call, now.boot, &self.rules);
+            what.into_iter().for_each(|what| self.call(what, actions));
+        }
+        self.beat(now);
+    }
+
+    /// Makes a publication of the wish, where it is not what is said already.
+    fn begin_publication(&mut self, now: Now) {
+        let Some(content) = self.unsaid() else { return };
+        let Some(reign) = self.leading() else { return };
+        if reign.publication.is_some() || !reign.holds(now.boot, &self.rules) {
+            return;
+        }
+        let position = reign.next(self.settings.judge.trust.era);
+        let offer = self.signed(position, content.clone(), now);
+        self.known = Some(*content.generation());
+        if let Role::Leading(reign) = &mut self.role {
+            let (made, step) = (now.boot, Step::Due);
+            reign.publication = Some(Publication {
+                content,
+                offer,
+                made,
+                step,
+            });
+        }
+    }
+
+    /// What is to be said and is not.
+    fn unsaid(&self) -> Option<Content> {
+        let reign = self.leading()?;
+        let said = reign.current.as_ref().map(|it| &it.content);
+        match &self.wish {
+            Wish::Nothing => None,
+            Wish::Say(content) => (said != Some(content)).then(|| content.clone()),
+            Wish::Withdraw if said.is_some_and(Content::is_withdrawn) => None,
+            Wish::Withdraw => self.known.map(Content::withdrawal),
+        }
+    }
+
+    /// Says again what is said, when it is time and this term may.
+    fn beat(&mut self, now: Now) {
+        let Some(reign) = self.leading() else { return };
+        let Some(current) = &reign.current else {
+            return;
+        };
+        let may = self.is_true(reign, current) && reign.holds(now.boot, &self.rules);
+        if !may || now.boot < current.next_beat {
+            return;
+        }
+        let mut position = current.offer.position;
+        position.beat += 1;
+        let offer = self.signed(position, current.content.clone(), now);
+        let next_beat = now.boot.after(self.settings.beat);
+        if let Role::Leading(reign) = &mut self.role {
+            reign.current.iter_mut().for_each(|current| {
+                current.offer = offer.clone();
+                current.next_beat = next_beat;
+            });
+        }
+    }
+
+    fn signed(&self, position: Position, content: Content, now: Now) -> Offer {
+        let settings = &self.settings;
+        let announcement = Announcement {
+            fleet: settings.judge.trust.fleet,
+            subnet: settings.judge.subnet,
+            position,
+            root_version: settings.judge.trust.root_version,
+            key: settings.key.id,
+            issued: now.wall,
+            ttl: settings.ttl,
+            content,
+        };
+        let announcement = Arc::from(announcement.sign(&settings.key, &self.rules));
+        Offer {
+            announcement,
+            position,
+            until: now.boot.after(settings.ttl),
+        }
+    }
+}
