@@ -5,10 +5,12 @@ use sa_fleet::follower::{Event, Outcome};
 use sa_fleet::highest::{Highest, RECORD_SIZE};
 
 use crate::clock::{MS, SECOND};
+use crate::event::What;
 use crate::planted::{Duty, Planted};
-use crate::world::{What, World};
+use crate::world::World;
 
 impl World {
+    /// Begins a write; the fsync ends later, or never.
     pub(crate) fn writes(&mut self, host: usize, order: u64, record: [u8; RECORD_SIZE]) {
         let slow = if self.is_calm { 0 } else { 30 };
         let long = if self.chance.is(slow) {
@@ -62,6 +64,7 @@ impl World {
         }
     }
 
+    /// Tells the follower.
     pub(crate) fn stored(&mut self, host: usize, order: u64, is_stored: bool) {
         self.follower(host, Event::Stored { order, is_stored });
     }
@@ -78,6 +81,7 @@ impl World {
         }
     }
 
+    /// Begins a job on a file.
     pub(crate) fn begins(&mut self, host: usize, job: u64, blob: &Blob, what: What) {
         self.hosts
             .get_mut(host)
@@ -134,6 +138,7 @@ impl World {
         self.ended(host, job, outcome);
     }
 
+    /// Tells the follower, unless nobody waits for the job any more.
     pub(crate) fn ended(&mut self, host: usize, job: u64, outcome: Outcome) {
         let known = self.hosts.get_mut(host).and_then(|it| it.jobs.remove(&job));
         if known.is_some() {

@@ -124,6 +124,7 @@ impl Kept {
     }
 }
 
+/// With nothing for what was never published.
 fn published(revision: u64, bytes: Option<&Arc<[u8]>>) -> Published<'_> {
     let announcement = bytes.map_or(&[][..], |bytes| &bytes[..]);
     Published {

@@ -1,11 +1,13 @@
 //! What goes wrong, and how it ends.
 
 use crate::clock::{MS, SECOND, Time};
+use crate::event::{Event, What};
 use crate::planted::{Duty, Planted};
 use crate::schedule::{Fault, Mode};
-use crate::world::{Event, What, World};
+use crate::world::World;
 
 impl World {
+    /// A fault begins, or ends.
     pub(crate) fn fails(&mut self, fault: &Fault) {
         match fault {
             Fault::Split(groups) if !self.is_calm => self.groups.clone_from(groups),
@@ -39,6 +41,7 @@ impl World {
         }
     }
 
+    /// Changes a host, after the oracle has looked at what it was until now.
     fn with(&mut self, host: usize, does: impl FnOnce(&mut crate::host::Host)) {
         self.settle(host);
         self.hosts.get_mut(host).map(does);
@@ -64,6 +67,7 @@ impl World {
         self.later(host, long, What::Start);
     }
 
+    /// Nothing runs on a host: no worker, no timer; what comes waits.
     fn pauses(&mut self, host: usize, long: Time) {
         let sleeps = self.has(Planted::Duty(Duty::ClockThatSleeps));
         let until = self.now + long;
@@ -90,6 +94,7 @@ impl World {
         }
     }
 
+    /// When all faults are over.
     fn quiet(&self) -> Time {
         self.schedule.end.saturating_sub(60 * SECOND)
     }

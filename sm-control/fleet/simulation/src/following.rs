@@ -10,10 +10,11 @@ use sa_fleet::time::Boot;
 use sa_fleet::verdict::{Gate, Ports};
 
 use crate::clock::{MS, SECOND, Time};
+use crate::event::What;
 use crate::oracle::{Wrong, nanos};
 use crate::planted::{Duty, Planted};
 use crate::schedule::TTL;
-use crate::world::{What, World};
+use crate::world::World;
 
 /// Children of one sender fetch large files within this.
 const SPREAD: Duration = Duration::from_millis(500);
@@ -104,6 +105,7 @@ impl World {
             .for_each(|it| self.oracle.blame(it, self.now, host));
     }
 
+    /// Does what a follower wants.
     fn acts(&mut self, host: usize, action: Action) {
         match action {
             Action::Ask {
@@ -146,6 +148,7 @@ impl World {
         }
     }
 
+    /// Sends a poll.
     fn asks(&mut self, host: usize, ask: u64, upstream: usize, after: Position, give_up: Boot) {
         let Some(it) = self.hosts.get_mut(host) else {
             return;
@@ -255,6 +258,7 @@ impl World {
         }
     }
 
+    /// Whether an announcement is within what wall clocks are believed.
     fn is_young(&self, made: Time, tolerance: Time) -> bool {
         !self.schedule.is_strict || self.now - made <= nanos(TTL) + tolerance
     }

@@ -6,9 +6,10 @@ use sa_fleet::leader::{Call, LeaderAction, LeaderEvent};
 
 use crate::clock::{MS, SECOND, Time};
 use crate::engine::{Kept, Taken};
+use crate::event::What;
 use crate::planted::{Duty, Planted};
 use crate::schedule::Mode;
-use crate::world::{What, World};
+use crate::world::World;
 
 /// After this a call to the engine is given up.
 const PATIENCE: Time = SECOND;
@@ -49,6 +50,7 @@ impl World {
         self.after(host);
     }
 
+    /// Does what a leader wants.
     fn leads(&mut self, host: usize, action: LeaderAction, read: Time) {
         if let LeaderAction::Call { call, what } = action {
             if let Call::Publish { announcement, .. } = &what {
@@ -59,10 +61,12 @@ impl World {
         }
     }
 
+    /// Its leader looks at the time.
     pub(crate) fn lead_on(&mut self, host: usize) {
         self.leader(host, LeaderEvent::Timer);
     }
 
+    /// Asks the engine: the one with leases over the network, the embedded one by a write to the own disk.
     fn calls(&mut self, host: usize, call: u64, what: Call) {
         let Some(it) = self.hosts.get_mut(host) else {
             return;
@@ -103,6 +107,7 @@ impl World {
         );
     }
 
+    /// The return of an embedded engine: above its counter and above what was seen.
     fn next_term(&self, host: usize, above: u64) -> Kept {
         let (counter, published) = self.hosts.get(host).map_or((0, (0, None)), |it| {
             (it.disk.counter, it.disk.published.clone())
@@ -151,6 +156,7 @@ impl World {
         }
     }
 
+    /// It is on the disk, and so it is published.
     fn embedded_publishes(&mut self, host: usize, announcement: &Arc<[u8]>) {
         if let Some(it) = self.hosts.get_mut(host) {
             it.disk.published = (it.disk.published.0 + 1, Some(Arc::clone(announcement)));
@@ -209,6 +215,7 @@ impl World {
         }
     }
 
+    /// An announcement came by.
     pub(crate) fn saw(&mut self, host: usize, bytes: &[u8]) {
         let truth = self.notary.borrow().of(bytes);
         self.leader(host, LeaderEvent::Saw(bytes));
@@ -217,6 +224,7 @@ impl World {
         }
     }
 
+    /// What was announced is known to be wrong.
     pub(crate) fn changed(&mut self, host: usize) {
         self.leader(host, LeaderEvent::Changed);
     }
@@ -232,6 +240,7 @@ impl World {
         }
     }
 
+    /// Says again what a person wants.
     pub(crate) fn wanted(&mut self, host: usize) {
         let is_wanted = self.hosts.get(host).is_some_and(|it| it.is_wanted);
         self.leader(host, LeaderEvent::Wanted(is_wanted));

@@ -22,6 +22,7 @@ mod chance;
 mod clock;
 mod disks;
 mod engine;
+mod event;
 mod faults;
 mod following;
 mod host;

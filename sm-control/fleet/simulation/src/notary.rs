@@ -8,9 +8,8 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
-use ed25519_dalek::{SigningKey, VerifyingKey};
 use sa_fleet::identity::{Digest, Position, Token};
-use sa_fleet::rules::{Flaw, Rules, Sound};
+use sa_fleet::rules::{Flaw, Rules, SigningKey, Sound, VerifyingKey};
 
 use crate::clock::Time;
 
@@ -94,6 +93,7 @@ impl Rules for Broken {
     }
 }
 
+/// Two that are equal by chance are as rare as a forged signature.
 fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);

@@ -7,10 +7,11 @@ use sa_fleet::identity::Position;
 use sa_fleet::offer::{Answer, Poll, answer};
 
 use crate::clock::{MS, Time};
+use crate::event::What;
 use crate::host::Waiting;
 use crate::oracle::Wrong;
 use crate::schedule::{Mode, TTL};
-use crate::world::{What, World};
+use crate::world::World;
 
 impl World {
     /// A poll has come.
@@ -75,6 +76,7 @@ impl World {
         self.serve_all(host);
     }
 
+    /// Every poll that waits, because something else is handed out, or because the time has come.
     fn serve_all(&mut self, host: usize) {
         let Some(it) = self.hosts.get_mut(host) else {
             return;
@@ -93,6 +95,7 @@ impl World {
         first.into_iter().for_each(|at| self.look_again(host, at));
     }
 
+    /// One timer for all of them: the first that has to be looked at.
     fn look_again(&mut self, host: usize, at: Time) {
         let Some(it) = self.hosts.get_mut(host) else {
             return;

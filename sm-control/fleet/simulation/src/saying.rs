@@ -7,11 +7,12 @@ use sa_fleet::identity::{Digest, Generation};
 use sa_fleet::time::Wall;
 
 use crate::clock::{MS, SECOND, Time};
+use crate::event::{Event, What};
 use crate::notary::{Broken, Truth};
 use crate::oracle::Wrong;
 use crate::schedule::Mode;
 use crate::setup::judge;
-use crate::world::{Event, What, World};
+use crate::world::World;
 
 impl World {
     /// What is true of the fabric.
@@ -105,6 +106,7 @@ impl World {
         }
     }
 
+    /// The oracle learns what is in force from who keeps it, not from who says it.
     pub(crate) fn is_published(&mut self, bytes: &Arc<[u8]>) {
         if let Some(truth) = self.notary.borrow().of(bytes) {
             self.oracle.published(&truth, self.now);

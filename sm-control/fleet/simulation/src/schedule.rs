@@ -130,6 +130,7 @@ impl Schedule {
         self.candidates + self.relays + self.followers
     }
 
+    /// Faults in the first part, and a quiet end of two TTLs.
     fn plan(&mut self, chance: &mut Chance) {
         let mut quiet = (40 + chance.within(0, 120)) * SECOND;
         let mut faults = vec![(MS, Fault::Fabric(1, true))];
@@ -169,6 +170,7 @@ impl Schedule {
         faults.push((late + 5 * SECOND, Fault::Heal));
     }
 
+    /// One fault, and how it ends.
     fn fault(
         &self,
         chance: &mut Chance,

@@ -16,11 +16,12 @@ use sa_fleet::verdict::{Gate, StaleRule};
 use sa_wire::SubnetPrefix;
 
 use crate::clock::{Clock, SECOND};
+use crate::event::What;
 use crate::host::{Disk, Host};
 use crate::notary::Broken;
 use crate::planted::Planted;
 use crate::schedule::{Mode, TTL};
-use crate::world::{What, World};
+use crate::world::World;
 
 /// Of the one fleet. All leaders have one key: whose it is is nothing that these rules ask.
 pub(crate) fn judge(is_strict: bool) -> Judge {
@@ -43,11 +44,13 @@ pub(crate) fn judge(is_strict: bool) -> Judge {
     }
 }
 
+/// The key of all leaders.
 fn key() -> LeaderKey {
     LeaderKey::new(KeyId([1; 8]), &[5; 32])
 }
 
 impl World {
+    /// All of them, not started yet.
     pub(crate) fn make_hosts(&mut self) {
         for host in 0..self.schedule.hosts() {
             let made = self.make(host);
@@ -56,6 +59,7 @@ impl World {
         }
     }
 
+    /// A host with its clock and its place; its machines begin with [`World::starts`].
     fn make(&mut self, host: usize) -> Host {
         let is_drift = self.has(Planted::Drift);
         let ppm = if is_drift {
@@ -130,6 +134,7 @@ impl World {
         upstreams
     }
 
+    /// With what its disk says.
     fn new_follower(&self, host: usize, upstreams: usize, stored: Highest) -> Follower<Broken> {
         // The first of all followers falls back last: what is too late is seen there.
         let node = if host + 1 == self.schedule.hosts() {
@@ -148,6 +153,7 @@ impl World {
         Follower::with_rules(settings, stored, self.rules())
     }
 
+    /// On candidates.
     fn new_leader(&self, host: usize) -> Option<Leader<Broken>> {
         let settings = LeaderSettings {
             judge: judge(false),
@@ -159,6 +165,7 @@ impl World {
         (host < self.schedule.candidates).then(|| Leader::with_rules(settings, self.rules()))
     }
 
+    /// With the flaw that is planted, if it is one of the machines.
     fn rules(&self) -> Broken {
         let flaw = match self.planted {
             Some(Planted::Rule(flaw)) => Some(flaw),

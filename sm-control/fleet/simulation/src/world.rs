@@ -4,18 +4,16 @@ use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use sa_fleet::announcement::Content;
-use sa_fleet::highest::RECORD_SIZE;
-use sa_fleet::identity::{Digest, Issue, Position};
+use sa_fleet::identity::{Digest, Issue};
 use sa_fleet::judge::WALL_TOLERANCE;
-use sa_fleet::leader::Call;
 
 use crate::chance::Chance;
 use crate::clock::{MS, SECOND, Time};
-use crate::engine::{Engine, Kept};
+use crate::engine::Engine;
+use crate::event::{Event, What};
 use crate::host::Host;
 use crate::notary::Notary;
 use crate::oracle::{BUSY, Oracle, WHILE, Wrong};
@@ -25,93 +23,46 @@ use crate::schedule::{Mode, Schedule};
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct World {
+    /// True time.
     pub(crate) now: Time,
+    /// What is to happen.
     pub(crate) schedule: Schedule,
+    /// What is wrong on purpose.
     pub(crate) planted: Option<Planted>,
+    /// Whether signatures are.
     pub(crate) is_real: bool,
+    /// Everything that is left to it.
     pub(crate) chance: Chance,
+    /// Candidates, relays, followers.
     pub(crate) hosts: Vec<Host>,
+    /// The one with leases.
     pub(crate) engine: Engine,
+    /// Who remembers what was signed.
     pub(crate) notary: Rc<RefCell<Notary>>,
+    /// Who judges.
     pub(crate) oracle: Oracle,
     /// Who reaches whom; the last is the engine's.
     pub(crate) groups: Vec<u8>,
+    /// Messages that are lost, of a thousand.
     pub(crate) loss: u64,
+    /// All faults are over.
     pub(crate) is_calm: bool,
+    /// What is true of the fabric.
     pub(crate) generation: u32,
+    /// Which file of it.
     pub(crate) variant: u32,
+    /// What was before, for patches.
     pub(crate) before: Option<Content>,
     /// What each leader has said.
     pub(crate) said: HashMap<(Issue, usize), Digest>,
+    /// What is to come, by time and number.
     queue: BinaryHeap<Reverse<(Time, u64)>>,
+    /// The same by number.
     things: HashMap<u64, Event>,
+    /// The last number.
     last: u64,
     /// How many events there were.
     pub(crate) events: u64,
-}
-
-/// Something that happens on a host, or to all.
-#[derive(Debug, Clone)]
-pub(crate) struct Event {
-    pub(crate) host: usize,
-    /// Of this process only.
-    pub(crate) life: Option<u32>,
-    pub(crate) what: What,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum What {
-    Fault(usize),
-    Start,
-    Timer(Time),
-    Polls(Time),
-    Poll {
-        from: usize,
-        life: u32,
-        ask: u64,
-        after: Position,
-    },
-    Reply {
-        ask: u64,
-        bytes: Arc<[u8]>,
-        held: Duration,
-        remaining: Duration,
-    },
-    Quiet(u64),
-    Refused(u64),
-    Synced {
-        order: u64,
-        record: [u8; RECORD_SIZE],
-        is_told: bool,
-    },
-    Stored(u64),
-    Loaded(u64),
-    Fetched {
-        job: u64,
-        upstream: usize,
-    },
-    Asked {
-        from: usize,
-        life: u32,
-        call: u64,
-        what: Call,
-    },
-    Done {
-        call: u64,
-        what: Call,
-        is_told: bool,
-    },
-    Returned {
-        call: u64,
-        kept: Kept,
-    },
-    Saw(Arc<[u8]>),
-    Changed,
-    Compiled(u32),
-    Ports,
-    PortsBack,
-    Wanted,
-    Promoted,
 }
 
 /// What came of a simulation.
@@ -128,6 +79,7 @@ pub struct Report {
 }
 
 impl World {
+    /// All hosts begin at once, and faults come as they are planned.
     pub(crate) fn new(schedule: Schedule, planted: Option<Planted>, is_real: bool) -> Self {
         let hosts = schedule.hosts();
         // Wall clocks are a second apart at most there, on both sides.
@@ -207,6 +159,7 @@ impl World {
         }
     }
 
+    /// At a time. Of two at one time the first is the first.
     pub(crate) fn push(&mut self, at: Time, event: Event) {
         self.last += 1;
         self.queue.push(Reverse((at, self.last)));
@@ -247,6 +200,7 @@ impl World {
         );
     }
 
+    /// What a message takes: a few milliseconds, and now and then seconds.
     pub(crate) fn delay(&mut self) -> Time {
         match self.chance.within(0, 100) {
             0 if !self.is_calm => self.chance.within(100 * MS, 5 * SECOND),
@@ -254,10 +208,12 @@ impl World {
         }
     }
 
+    /// Whether this is what is wrong in this simulation.
     pub(crate) fn has(&self, planted: Planted) -> bool {
         self.planted == Some(planted)
     }
 
+    /// To all, to the engine, or to a host: at once if it runs, and later if it is stopped.
     fn happens(&mut self, event: Event) {
         if let What::Fault(number) = event.what {
             let fault = self
@@ -282,6 +238,7 @@ impl World {
         self.on_host(event.host, event.what);
     }
 
+    /// Something on a host that runs.
     fn on_host(&mut self, host: usize, what: What) {
         match what {
             What::Start => self.starts(host),
@@ -319,6 +276,7 @@ impl World {
         }
     }
 
+    /// A timer that was set, and not moved since.
     fn timer(&mut self, host: usize, at: Time) {
         let Some(it) = self.hosts.get_mut(host) else {
             return;

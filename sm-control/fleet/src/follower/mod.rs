@@ -199,6 +199,7 @@ impl<R: Rules> Follower<R> {
         self.odd_clocks
     }
 
+    /// All that gate and verdict are made of.
     fn knowledge(&self) -> Knowledge {
         let ignores = self.rules.has(Flaw::IgnoresPorts);
         Knowledge {
@@ -214,6 +215,7 @@ impl<R: Rules> Follower<R> {
         }
     }
 
+    /// All that is due: the disk first, since what counts waits for it.
     fn orders(&mut self, now: Now, actions: &mut Vec<Action>) {
         let after = self.freshness.highest().position;
         self.freshness.orders(now.boot, actions);

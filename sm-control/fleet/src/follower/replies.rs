@@ -17,6 +17,7 @@ use crate::time::{Boot, Now};
 use crate::trust::Trust;
 
 impl<R: Rules> Follower<R> {
+    /// Judges a reply: news, what another upstream had said already, or something that no honest upstream sends.
     pub(super) fn replied(
         &mut self,
         asked: &Asked,
@@ -60,6 +61,7 @@ impl<R: Rules> Follower<R> {
         Ok(announcement)
     }
 
+    /// Acts on news: what is handed on, what is to be fetched, and until when it counts.
     pub(super) fn believe(
         &mut self,
         announcement: Announcement,
@@ -129,6 +131,7 @@ impl<R: Rules> Follower<R> {
         from.after(reply.remaining.min(most)).before(margin)
     }
 
+    /// What a refusal changes beside its counter.
     pub(super) fn refused(&mut self, refusal: Refusal, actions: &mut Vec<Action>) {
         match refusal {
             Refusal::Contradiction => {
@@ -143,6 +146,7 @@ impl<R: Rules> Follower<R> {
         }
     }
 
+    /// A newer root file: what its keys would not have signed is not believed any more.
     pub(super) fn trust(&mut self, trust: Trust, actions: &mut Vec<Action>) {
         if trust.root_version <= self.judge.trust.root_version {
             return;

@@ -61,6 +61,7 @@ enum Task {
 }
 
 impl Supply {
+    /// Nothing is loaded and nothing wanted.
     pub(super) const fn new(formats: Vec<u32>, upstreams: usize) -> Self {
         Self {
             formats,
@@ -219,6 +220,7 @@ impl Supply {
         }
     }
 
+    /// Once, until there is one again.
     fn tell_format(&mut self, misses: bool, actions: &mut Vec<Action>) {
         if misses && !self.misses_format {
             actions.push(Action::Alert(Alert::NoFormat));
@@ -252,12 +254,14 @@ impl Target {
         self.try_again(Task::Whole, now, upstreams, chance)
     }
 
+    /// Others have the same, or bytes make no difference: after a while everything is tried anew.
     fn rest(&mut self, task: Task, now: Boot, chance: &mut Chance) -> Step {
         self.bad.clear();
         self.was_fetched = false;
         Step::Resting(now.after(REST / 2 + chance.within(REST / 2)), task)
     }
 
+    /// With the next upstream, after a while that grows.
     fn try_again(&mut self, task: Task, now: Boot, upstreams: usize, chance: &mut Chance) -> Step {
         // What was fetched and is gone, or cannot be read, is fetched again.
         self.was_fetched = false;

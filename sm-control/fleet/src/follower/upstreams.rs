@@ -57,6 +57,7 @@ pub(super) struct Asked {
 }
 
 impl Upstreams {
+    /// None is asked yet.
     pub(super) fn new(count: usize, at_once: usize) -> Self {
         Self {
             all: vec![Upstream::default(); count],
@@ -114,6 +115,8 @@ impl Upstreams {
         self.turn_from(asked.upstream, now, chance);
     }
 
+    /// The next one is the current one, and the first is again within ten minutes: at random, so that a relay that
+    /// comes back is not met by all its children in one moment.
     fn turn_from(&mut self, upstream: usize, now: Boot, chance: &mut Chance) {
         if upstream == self.current {
             self.current = (self.current + 1) % self.all.len().max(1);
@@ -188,12 +191,14 @@ impl Upstreams {
         [give_up, ready, late].into_iter().flatten().min()
     }
 
+    /// Whoever has not replied in time will not.
     fn give_up(&mut self, now: Boot, chance: &mut Chance) {
         while let Some(asked) = self.overdue(now) {
             self.blame(&asked, now, chance);
         }
     }
 
+    /// One whose time is over, which is not waited for any more.
     fn overdue(&mut self, now: Boot) -> Option<Asked> {
         let is_late = |asked: &mut Asked| asked.give_up <= now;
         self.all.iter_mut().find_map(|it| it.asked.take_if(is_late))

@@ -158,6 +158,7 @@ impl<R: Rules> Leader<R> {
         &self.refusals
     }
 
+    /// The term, while there is one.
     fn leading(&self) -> Option<&Reign> {
         match &self.role {
             Role::Leading(reign) => Some(reign),
@@ -165,6 +166,7 @@ impl<R: Rules> Leader<R> {
         }
     }
 
+    /// A person, or the sight of a master SM, wants this host to lead, or not.
     fn wanted(&mut self, is_wanted: bool, now: Now, actions: &mut Vec<LeaderAction>) {
         self.is_wanted = is_wanted;
         match (&self.role, is_wanted) {
@@ -176,6 +178,7 @@ impl<R: Rules> Leader<R> {
         }
     }
 
+    /// A new term whatever there was: the one before is given back.
     fn promoted(&mut self, above: u64, now: Now, actions: &mut Vec<LeaderAction>) {
         self.above = self.above.max(above);
         self.step_down(Why::Promoted, now, actions);
@@ -183,6 +186,7 @@ impl<R: Rules> Leader<R> {
         self.role = Role::Candidate(now.boot, None);
     }
 
+    /// Told once for each term: who polls could say anything, and often.
     fn claimed(&mut self, position: Position, actions: &mut Vec<LeaderAction>) {
         let is_news = position.issue.term > self.claimed.issue.term;
         let is_ahead = |reign: &Reign| position.issue.term > reign.term;
@@ -192,6 +196,7 @@ impl<R: Rules> Leader<R> {
         }
     }
 
+    /// Whoever sees a later term is a leader no longer, whatever its lease says.
     fn saw(&mut self, bytes: &[u8], now: Now, actions: &mut Vec<LeaderAction>) {
         let Some((position, content)) = self.note(bytes, now) else {
             return;
@@ -240,6 +245,7 @@ impl<R: Rules> Leader<R> {
         }
     }
 
+    /// Nothing is handed out from now on.
     fn step_down(&mut self, why: Why, now: Now, actions: &mut Vec<LeaderAction>) {
         let Some((term, has_lease)) = self.leading().map(|it| (it.term, it.has_lease())) else {
             return;
@@ -253,6 +259,7 @@ impl<R: Rules> Leader<R> {
         self.stand_again(now);
     }
 
+    /// Numbers are never used twice, so that a late return is nobody else's.
     fn call(&mut self, what: Call, actions: &mut Vec<LeaderAction>) {
         self.last_call += 1;
         actions.push(LeaderAction::Call {
@@ -261,6 +268,7 @@ impl<R: Rules> Leader<R> {
         });
     }
 
+    /// All that is due: the engine first, then what is said.
     fn orders(&mut self, now: Now, actions: &mut Vec<LeaderAction>) {
         let call = self.last_call + 1;
         let above = self.seen.issue.term.max(self.above);

@@ -7,6 +7,7 @@ use crate::rules::{Flaw, Rules};
 use crate::time::{Boot, Now};
 
 impl<R: Rules> Leader<R> {
+    /// The end of a call. One that nobody waits for any more says nothing.
     pub(super) fn returned(
         &mut self,
         call: u64,
@@ -41,6 +42,7 @@ impl<R: Rules> Leader<R> {
         }
     }
 
+    /// A term counts if it is above all that were seen, and somebody wants it still.
     pub(super) fn campaigned(
         &mut self,
         returned: &Returned<'_>,
@@ -73,6 +75,7 @@ impl<R: Rules> Leader<R> {
         self.role = Role::Leading(Box::new(Reign::new(*term, *lease, published, begun)));
     }
 
+    /// A candidate again, after a while; or idle, where nobody wants it to lead.
     pub(super) fn stand_again(&mut self, now: Now) {
         self.failures = self.failures.saturating_add(1);
         let wait = self

@@ -85,6 +85,7 @@ impl<R: Rules> Leader<R> {
         }
     }
 
+    /// Made now: its time begins with the look at the clock before this call.
     pub(super) fn signed(&self, position: Position, content: Content, now: Now) -> Offer {
         let settings = &self.settings;
         let announcement = Announcement {

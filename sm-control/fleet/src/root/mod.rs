@@ -179,6 +179,7 @@ impl Root {
         self.version
     }
 
+    /// A file whose own keys have not signed it could lock out all that come after it.
     fn is_signed_by_itself(&self, text: &[u8], signatures: &[&str]) -> Result<(), RootRefusal> {
         let (signed, threshold) = (self.signatures(text, signatures), self.threshold);
         if signed < threshold {

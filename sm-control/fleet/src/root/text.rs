@@ -29,6 +29,7 @@ struct Words<'a> {
     rest: usize,
 }
 
+/// Reads a root file; whether it is signed is not looked at.
 pub(super) fn parse(bytes: &[u8]) -> Result<Root, RootRefusal> {
     let size = RootRefusal::Text(Position::START, RootProblem::Size);
     let text = core::str::from_utf8(bytes)
@@ -51,6 +52,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Root, RootRefusal> {
 }
 
 impl Draft {
+    /// One line. Blank ones and comments say nothing.
     fn take(&mut self, words: &mut Words<'_>) -> Result<(), RootRefusal> {
         let (at, Some(keyword)) = words.next() else {
             return Ok(());
@@ -76,6 +78,7 @@ impl Draft {
         rest.map_or(Ok(()), |_| Err(RootRefusal::Text(at, RootProblem::Rest)))
     }
 
+    /// A key that signs root files, and a name that is for people alone.
     fn root(&mut self, words: &mut Words<'_>) -> Result<(), RootRefusal> {
         let (at, _) = words.peek();
         let (id, bytes, key) = words.read(RootProblem::Key, public_key)?;
@@ -86,6 +89,7 @@ impl Draft {
         Ok(())
     }
 
+    /// A key that signs announcements, the day on which it ends, and a name.
     fn leader(&mut self, words: &mut Words<'_>) -> Result<(), RootRefusal> {
         let (at, _) = words.peek();
         let (id, bytes, _) = words.read(RootProblem::Key, public_key)?;
@@ -100,6 +104,7 @@ impl Draft {
         Ok(())
     }
 
+    /// Each key once: whoever could list one twice would count twice.
     fn is_new(&self, at: Position, is_known: bool) -> Result<(), RootRefusal> {
         let problem = if is_known {
             RootProblem::SameKey
@@ -143,6 +148,7 @@ impl<'a> Words<'a> {
         (self.line.at(from), word)
     }
 
+    /// The same, and it is behind then.
     fn next(&mut self) -> (Position, Option<&'a str>) {
         let (at, word) = self.peek();
         let rest = self.line.text.get(self.rest..).unwrap_or("");
@@ -151,6 +157,7 @@ impl<'a> Words<'a> {
         (at, word)
     }
 
+    /// The next word as what it must be; else the problem, at its place.
     fn read<T>(
         &mut self,
         problem: RootProblem,
@@ -161,17 +168,20 @@ impl<'a> Words<'a> {
     }
 }
 
+/// A line that may be there once.
 fn once<T>(place: &mut Option<T>, at: Position, value: T) -> Result<(), RootRefusal> {
     let before = place.replace(value);
     before.map_or(Ok(()), |_| Err(RootRefusal::Text(at, RootProblem::Twice)))
 }
 
+/// 32 hexadecimal digits, of which none may be left out.
 fn fleet(word: &str) -> Option<FleetId> {
     let is_hex = word.len() == 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let number = u128::from_str_radix(word, 16).ok().filter(|_| is_hex)?;
     Some(FleetId(number.to_be_bytes()))
 }
 
+/// From 1, in digits alone: `+1` is another way to write the same.
 fn number(word: &str) -> Option<u32> {
     let is_plain = word.bytes().all(|byte| byte.is_ascii_digit());
     word.parse().ok().filter(|number| is_plain && *number > 0)
