@@ -59,7 +59,7 @@ pub fn run(input: &[u8]) -> Done {
         1 => announcement(rest),
         2 => record(rest),
         _ => {
-            let text = [b"sapphire root 1\n", rest].concat();
+            let text = [b"sapphire-root 1\n", rest].concat();
             assert!(Root::installed(&text, &[]).is_err(), "nobody signed it");
             false
         }

@@ -1,7 +1,7 @@
 //! The root file: who may sign announcements of a fleet, signed by several people's keys that lie on no leader.
 //!
 //! ```text
-//! sapphire root 1
+//! sapphire-root 1
 //! fleet 000102030405060708090a0b0c0d0e0f
 //! version 2
 //! era 1
@@ -89,7 +89,7 @@ pub enum RootProblem {
     #[error("expected a text of at most 16 KiB in UTF-8")]
     Size,
     /// Another beginning.
-    #[error("expected `sapphire root 1` in the first line")]
+    #[error("expected `sapphire-root 1` in the first line")]
     Beginning,
     /// A word that begins no line.
     #[error("expected fleet, version, era, threshold, root or leader")]

@@ -39,7 +39,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Root, RootRefusal> {
     let mut all = lines(text);
     if all
         .next()
-        .is_none_or(|line| line.text.trim_end() != "sapphire root 1")
+        .is_none_or(|line| line.text.trim_end() != "sapphire-root 1")
     {
         return Err(RootRefusal::Text(Position::START, RootProblem::Beginning));
     }

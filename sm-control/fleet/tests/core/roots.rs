@@ -33,7 +33,7 @@ fn text(version: u32, era: u32, threshold: usize, roots: &[&Person], leader: &Pe
         .collect();
     let leader = leader.public();
     format!(
-        "sapphire root 1\n# of the machine room\nfleet 000102030405060708090a0b0c0d0e0f\n\
+        "sapphire-root 1\n# of the machine room\nfleet 000102030405060708090a0b0c0d0e0f\n\
          version {version}\nera {era}\nthreshold {threshold}\n{keys}leader {leader} 2027-06-30 sm-a\n"
     )
 }
@@ -174,7 +174,7 @@ fn what_is_wrong_is_said_with_its_place() {
 proptest! {
     #[test]
     fn no_text_and_no_signature_makes_it_panic(text: Vec<u8>, lines in "(?s).{0,200}", words in "[a-z0-9 #\n-]{0,200}") {
-        let text_of = format!("sapphire root 1\n{words}{lines}");
+        let text_of = format!("sapphire-root 1\n{words}{lines}");
         prop_assert!(Root::installed(&text, &[&lines]).is_err());
         prop_assert!(Root::installed(text_of.as_bytes(), &[&lines, &words]).is_err());
     }
