@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use sa_tests::fuzz::asks::{Request, ask, mad, multi_path_record, path_record};
 use sa_tests::rng::Rng;
-use sa_tests::fuzz::{netlink, transfers};
+use sa_tests::fuzz::{fleet, netlink, transfers};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -14,7 +14,7 @@ fn main() {
     let target = arguments.first().map_or("", String::as_str);
     let (Some(times), seed) = (number(1), number(2).unwrap_or(1)) else {
         eprintln!(
-            "usage: random mad|path_record|multi_path_record|rmpp|netlink_agent|netlink_rfc_v2 TIMES [SEED]"
+            "usage: random mad|path_record|multi_path_record|rmpp|netlink_agent|netlink_rfc_v2|fleet TIMES [SEED]"
         );
         std::process::exit(2);
     };
@@ -26,6 +26,7 @@ fn main() {
         "rmpp" => programs(times, seed),
         "netlink_agent" => datagrams(times, seed),
         "netlink_rfc_v2" => proposals(times, seed),
+        "fleet" => println!("{:?}", fleet::random(times, seed)),
         other => {
             eprintln!("no target {other:?}");
             std::process::exit(2);

@@ -7,10 +7,12 @@ use core::time::Duration;
 pub(crate) struct Chance(u64);
 
 impl Chance {
+    /// The same seed gives the same numbers.
     pub(crate) const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
+    /// The next one.
     fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)

@@ -10,7 +10,7 @@
 //! value with the time of both clocks; what is to be done comes out as values. `docs/fleet.md` says what whoever does
 //! it must keep to, and what all this promises.
 //!
-//! Rooms: [`announcement`] (what is signed), [`judge`] (whether it is believed), [`highest`] (what a host remembers on
+//! Rooms: [`announcement`] (what is signed), [`root`] (whose signatures count), [`judge`] (whether it is believed), [`highest`] (what a host remembers on
 //! its disk), [`follower`], [`verdict`] (whether it may answer), [`offer`] (what is handed on), [`leader`], and
 //! [`rules`], which tests break one by one.
 
@@ -25,6 +25,7 @@ pub mod judge;
 pub mod leader;
 pub mod offer;
 pub mod refusal;
+pub mod root;
 pub mod rules;
 pub mod text;
 pub mod time;

@@ -3,7 +3,8 @@
 //! What runs follows [`Sound`], which breaks none and has no size: the compiler removes every question below. The
 //! simulation gives rules of its own, with one flaw at a time, and must find a wrong answer for each.
 
-use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use ed25519_dalek::{Signature, Signer};
+pub use ed25519_dalek::{SigningKey, VerifyingKey};
 
 /// What a broken implementation would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,5 +1,5 @@
-//! Any bytes as requests, as parts of RMPP transfers and as messages of the kernel's local service,
-//! and the judge of what comes back, who reads replies without the codec that wrote them.
+//! Any bytes as requests, as parts of RMPP transfers, as messages of the kernel's local service and as what
+//! hosts of a fleet send each other, and the judge of what comes back, who reads replies without the codec that wrote them.
 //!
 //! The fuzzers in `fuzz` and the program `robustness` run the same bodies.
 
@@ -8,6 +8,7 @@
 pub mod asks;
 pub mod choices;
 pub mod corpus;
+pub mod fleet;
 pub mod legal;
 pub mod netlink;
 pub mod transfers;

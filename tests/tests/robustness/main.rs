@@ -4,6 +4,7 @@
 //! much.
 
 mod files;
+mod fleet;
 mod inputs;
 mod netlink;
 mod requests;

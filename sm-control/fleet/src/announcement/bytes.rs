@@ -98,6 +98,7 @@ impl<'a> Sealed<'a> {
         })
     }
 
+    /// Flags and lists, if they are written as they must be.
     fn content(&self) -> Option<Content> {
         let header = self.header;
         let (paths, policy) = (Digest(header.paths), Digest(header.policy));
@@ -169,12 +170,14 @@ pub(super) fn content_digest(content: &Content) -> Digest {
     Digest(blake3::derive_key("sapphire announced content v1", &bytes))
 }
 
+/// In one word.
 fn flags(content: &Content) -> u16 {
     let withdrawn = if content.is_withdrawn() { WITHDRAWN } else { 0 };
     let drill = if content.is_drill() { DRILL } else { 0 };
     withdrawn | drill
 }
 
+/// Files, then patches, in the order that they have in a content.
 fn append_lists(content: &Content, bytes: &mut Vec<u8>) {
     for blob in content.blobs() {
         let mut entry = BlobEntry::new_zeroed();
@@ -193,6 +196,7 @@ fn append_lists(content: &Content, bytes: &mut Vec<u8>) {
     }
 }
 
+/// A file; nothing where a byte is set that has no meaning.
 fn blob(entry: &BlobEntry) -> Option<Blob> {
     (entry.zero.get() == 0).then_some(Blob {
         format: entry.format.get(),
@@ -201,6 +205,7 @@ fn blob(entry: &BlobEntry) -> Option<Blob> {
     })
 }
 
+/// Likewise a patch.
 fn delta(entry: &DeltaEntry) -> Option<Delta> {
     (entry.zero == [0; 3]).then_some(Delta {
         to: entry.to,

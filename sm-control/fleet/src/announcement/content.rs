@@ -186,6 +186,7 @@ impl Content {
     }
 }
 
+/// Lists are short.
 fn to_index(place: usize) -> u8 {
     u8::try_from(place).unwrap_or(u8::MAX)
 }

@@ -38,6 +38,7 @@ struct Heard {
 }
 
 impl Freshness {
+    /// What was stored is known, and nothing counts yet.
     pub(super) const fn new(stored: Highest) -> Self {
         Self {
             highest: stored,
@@ -51,14 +52,17 @@ impl Freshness {
         }
     }
 
+    /// The newest that was heard, stored or not.
     pub(super) const fn highest(&self) -> &Highest {
         &self.highest
     }
 
+    /// What it said, if it was heard since the start.
     pub(super) const fn announced(&self) -> Option<&Announcement> {
         self.announced.as_ref()
     }
 
+    /// Until when it counts, on this host.
     pub(super) const fn until(&self) -> Option<Boot> {
         self.until
     }

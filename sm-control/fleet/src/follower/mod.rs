@@ -12,34 +12,35 @@
 //! A relay is a follower whose [`Follower::offer`] is handed on.
 
 mod freshness;
+mod replies;
 mod supply;
 mod upstreams;
 mod words;
 
 use core::time::Duration;
-use std::sync::Arc;
 
 pub use words::{Action, Alert, Event, Outcome};
 
 use self::freshness::Freshness;
 use self::supply::Supply;
-use self::upstreams::{Asked, Upstreams};
+use self::upstreams::Upstreams;
 use crate::announcement::Announcement;
-use crate::chance::{Chance, mix, share};
+use crate::chance::{Chance, mix};
 use crate::highest::Highest;
-use crate::identity::{Position, Token};
-use crate::judge::{Judge, is_odd};
-use crate::offer::{Offer, Reply};
-use crate::refusal::{Refusal, Refusals};
+use crate::identity::Token;
+use crate::judge::Judge;
+use crate::offer::Offer;
+use crate::refusal::Refusals;
 use crate::rules::{Flaw, Rules, Sound};
 use crate::time::{Boot, Now};
-use crate::trust::Trust;
 use crate::verdict::{Announced, Gate, Knowledge, Ports, StaleRule, Verdict};
 
 /// What clocks of hosts may be apart in speed is within this part of the TTL, which is not used.
 const MARGIN: u32 = 100;
 /// Falling back is spread over this part of the TTL, so that not all hosts ask the SA in one moment.
 const SPREAD: u32 = 4;
+/// When this part of the TTL has passed without a beat, another upstream is asked, too.
+const OVERDUE: u32 = 2;
 /// A root file that is missed is asked for so often.
 const ROOT_AGAIN: Duration = Duration::from_secs(60);
 
@@ -123,7 +124,7 @@ impl<R: Rules> Follower<R> {
             }
             Event::Quiet { ask } => {
                 if let Some(asked) = self.upstreams.replied(ask) {
-                    self.upstreams.quiet(&asked);
+                    self.upstreams.quiet(&asked, now.boot, &mut self.chance);
                 }
             }
             Event::Unanswered { ask } => {
@@ -198,6 +199,7 @@ impl<R: Rules> Follower<R> {
         self.odd_clocks
     }
 
+    /// All that gate and verdict are made of.
     fn knowledge(&self) -> Knowledge {
         let ignores = self.rules.has(Flaw::IgnoresPorts);
         Knowledge {
@@ -213,138 +215,7 @@ impl<R: Rules> Follower<R> {
         }
     }
 
-    fn replied(&mut self, asked: &Asked, reply: &Reply<'_>, now: Now, actions: &mut Vec<Action>) {
-        match self.judged(reply.announcement, now) {
-            Ok(announcement) => {
-                self.upstreams.praise(asked);
-                self.believe(announcement, asked, reply, now, actions);
-            }
-            // Another upstream was faster.
-            Err((Refusal::OldBeat | Refusal::OldIssue | Refusal::OldTerm, Some(it)))
-                if it > asked.after =>
-            {
-                self.upstreams.praise(asked);
-            }
-            Err((refusal, _)) => {
-                self.refusals.count(refusal);
-                self.upstreams.blame(asked, now.boot, &mut self.chance);
-                self.refused(refusal, actions);
-            }
-        }
-    }
-
-    /// What is news, or why not, with the position where the rest was in order.
-    fn judged(&self, bytes: &[u8], now: Now) -> Result<Announcement, (Refusal, Option<Position>)> {
-        let opened = self.judge.open(bytes, now.wall, &self.rules);
-        let announcement = opened.map_err(|refusal| (refusal, None))?;
-        let highest = self.freshness.highest();
-        let news = self
-            .judge
-            .admit(&announcement, highest, now.wall, &self.rules);
-        news.map_err(|refusal| (refusal, Some(announcement.position)))?;
-        Ok(announcement)
-    }
-
-    fn believe(
-        &mut self,
-        announcement: Announcement,
-        asked: &Asked,
-        reply: &Reply<'_>,
-        now: Now,
-        actions: &mut Vec<Action>,
-    ) {
-        if is_odd(&announcement, now.wall) {
-            if self.odd_clocks == 0 {
-                actions.push(Action::Alert(Alert::OddClock));
-            }
-            self.odd_clocks = self.odd_clocks.saturating_add(1);
-        }
-        self.root_missed |= announcement.root_version > self.judge.trust.root_version;
-        let until = self.deadline(&announcement, asked, reply, now);
-        let stretches = self.rules.has(Flaw::StretchesRemaining);
-        self.offer = Some(Offer {
-            announcement: Arc::from(reply.announcement),
-            position: announcement.position,
-            until: if stretches {
-                now.boot.after(announcement.ttl)
-            } else {
-                until
-            },
-        });
-        self.supply
-            .aim(&announcement, reply.spread, asked.upstream, actions);
-        let sooner = share(self.place, announcement.ttl / SPREAD);
-        self.freshness
-            .hear(announcement, until.before(sooner), &self.rules);
-    }
-
-    /// Counted from before the request left: how long anything took shortens it, and nothing lengthens it.
-    fn deadline(
-        &self,
-        announcement: &Announcement,
-        asked: &Asked,
-        reply: &Reply<'_>,
-        now: Now,
-    ) -> Boot {
-        let has = |flaw| self.rules.has(flaw);
-        let took = now.boot.since(asked.sent);
-        let held = if has(Flaw::BelievesHeld) {
-            reply.held
-        } else {
-            reply.held.min(took)
-        };
-        let most = self.judge.most_left(announcement, now.wall, &self.rules);
-        let most = if has(Flaw::BelievesRemaining) {
-            most
-        } else {
-            most.min(announcement.ttl)
-        };
-        let from = asked.sent.after(held);
-        let from = if has(Flaw::CountsFromArrival) {
-            now.boot
-        } else {
-            from
-        };
-        let margin = announcement.ttl / MARGIN;
-        let margin = if has(Flaw::LeavesNoMargin) {
-            Duration::ZERO
-        } else {
-            margin
-        };
-        from.after(reply.remaining.min(most)).before(margin)
-    }
-
-    fn refused(&mut self, refusal: Refusal, actions: &mut Vec<Action>) {
-        match refusal {
-            Refusal::Contradiction => {
-                let position = self.freshness.highest().position;
-                actions.push(Action::Alert(Alert::Contradiction(position)));
-                self.freshness.contradict();
-                self.offer = None;
-                self.supply.drop_target(actions);
-            }
-            Refusal::UnknownKey | Refusal::EraUnknown => self.root_missed = true,
-            _ => {}
-        }
-    }
-
-    fn trust(&mut self, trust: Trust, actions: &mut Vec<Action>) {
-        if trust.root_version <= self.judge.trust.root_version {
-            return;
-        }
-        self.root_missed = false;
-        let is_owned = |it: &Announcement| {
-            let has_key = trust.keys.iter().any(|key| key.id == it.key);
-            has_key && it.position.issue.era == trust.era
-        };
-        if !self.freshness.announced().is_some_and(is_owned) {
-            self.freshness.disown();
-            self.offer = None;
-            self.supply.drop_target(actions);
-        }
-        self.judge.trust = trust;
-    }
-
+    /// All that is due: the disk first, since what counts waits for it.
     fn orders(&mut self, now: Now, actions: &mut Vec<Action>) {
         let after = self.freshness.highest().position;
         self.freshness.orders(now.boot, actions);

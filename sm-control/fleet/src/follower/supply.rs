@@ -10,6 +10,8 @@ use crate::time::Boot;
 
 const FIRST_BACK_OFF: Duration = Duration::from_millis(200);
 const LAST_BACK_OFF: Duration = Duration::from_secs(10);
+/// After what cannot be put right by asking others.
+const REST: Duration = Duration::from_secs(30);
 /// Patches up to this are fetched at once by everybody. Units: bytes.
 const SMALL_PATCH: u32 = 64 << 10;
 /// Nobody waits longer, whatever the sender says.
@@ -46,7 +48,9 @@ struct Target {
 enum Step {
     Due(Boot, Task),
     Running(u64, Task),
-    GivenUp,
+    /// Given up for this issue, and tried once more then: what was wrong may have been put right.
+    Resting(Boot, Task),
+    Idle,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +61,7 @@ enum Task {
 }
 
 impl Supply {
+    /// Nothing is loaded and nothing wanted.
     pub(super) const fn new(formats: Vec<u32>, upstreams: usize) -> Self {
         Self {
             formats,
@@ -94,7 +99,7 @@ impl Supply {
             (blob.digest, generation.token()),
         );
         let is_same = |it: &Target| {
-            let is_dead = it.step == Step::GivenUp && it.issue != issue;
+            let is_dead = matches!(it.step, Step::Resting(..)) && it.issue != issue;
             (it.blob.digest, it.generation) == wanted && !is_dead
         };
         if self.target.as_ref().is_some_and(is_same) {
@@ -187,7 +192,7 @@ impl Supply {
             // The bytes are right: others would be no better.
             (Task::Load, Outcome::Bad) => {
                 actions.push(Action::Alert(Alert::Unfit(target.blob.digest)));
-                Step::GivenUp
+                target.rest(Task::Load, now, chance)
             }
             (Task::Patch(_) | Task::Whole, Outcome::Done) => {
                 target.was_fetched = true;
@@ -196,7 +201,7 @@ impl Supply {
             (Task::Patch(_), Outcome::Bad | Outcome::Missing) => Step::Due(now, Task::Whole),
             (Task::Whole, Outcome::Bad) => {
                 let step = target.got_bad(now, self.upstreams, chance);
-                if step == Step::GivenUp {
+                if matches!(step, Step::Resting(..)) {
                     actions.push(Action::Alert(Alert::WrongBytes(target.blob.digest)));
                 }
                 step
@@ -210,11 +215,12 @@ impl Supply {
     /// When to look again.
     pub(super) fn timer(&self) -> Option<Boot> {
         match self.target.as_ref()?.step {
-            Step::Due(at, _) => Some(at),
-            Step::Running(..) | Step::GivenUp => None,
+            Step::Due(at, _) | Step::Resting(at, _) => Some(at),
+            Step::Running(..) | Step::Idle => None,
         }
     }
 
+    /// Once, until there is one again.
     fn tell_format(&mut self, misses: bool, actions: &mut Vec<Action>) {
         if misses && !self.misses_format {
             actions.push(Action::Alert(Alert::NoFormat));
@@ -243,11 +249,19 @@ impl Target {
             self.bad.push(self.upstream);
         }
         if self.bad.len() >= 2 {
-            return Step::GivenUp;
+            return self.rest(Task::Whole, now, chance);
         }
         self.try_again(Task::Whole, now, upstreams, chance)
     }
 
+    /// Others have the same, or bytes make no difference: after a while everything is tried anew.
+    fn rest(&mut self, task: Task, now: Boot, chance: &mut Chance) -> Step {
+        self.bad.clear();
+        self.was_fetched = false;
+        Step::Resting(now.after(REST / 2 + chance.within(REST / 2)), task)
+    }
+
+    /// With the next upstream, after a while that grows.
     fn try_again(&mut self, task: Task, now: Boot, upstreams: usize, chance: &mut Chance) -> Step {
         // What was fetched and is gone, or cannot be read, is fetched again.
         self.was_fetched = false;
@@ -262,8 +276,8 @@ impl Step {
     /// This step if it is due, else one with nothing to do.
     fn due(self, now: Boot) -> Self {
         match self {
-            Self::Due(at, _) if at <= now => self,
-            _ => Self::GivenUp,
+            Self::Due(at, task) | Self::Resting(at, task) if at <= now => Self::Due(at, task),
+            _ => Self::Idle,
         }
     }
 }

@@ -12,15 +12,16 @@
 //! whether it happened is read back, never assumed.
 
 mod reign;
+mod returns;
+mod saying;
 mod words;
 
 use core::time::Duration;
-use std::sync::Arc;
 
 pub use words::{Call, LeaderAction, LeaderAlert, LeaderEvent, Published, Returned, Revision, Why};
 
-use self::reign::{Current, Publication, Reign, Step};
-use crate::announcement::{Announcement, Content, LeaderKey};
+use self::reign::Reign;
+use crate::announcement::{Content, LeaderKey};
 use crate::chance::Chance;
 use crate::identity::{Generation, Position};
 use crate::judge::Judge;
@@ -64,6 +65,10 @@ pub struct Leader<R = Sound> {
     refusals: Refusals,
     last_call: u64,
     failures: u32,
+    /// A person says that terms up to this were seen.
+    above: u64,
+    /// What a person was told that followers have seen.
+    claimed: Position,
 }
 
 #[derive(Debug)]
@@ -106,6 +111,8 @@ impl<R: Rules> Leader<R> {
             refusals: Refusals::default(),
             last_call: 0,
             failures: 0,
+            above: 0,
+            claimed: Position::default(),
         }
     }
 
@@ -115,6 +122,8 @@ impl<R: Rules> Leader<R> {
         match event {
             LeaderEvent::Timer => {}
             LeaderEvent::Wanted(is_wanted) => self.wanted(is_wanted, now, actions),
+            LeaderEvent::Promoted { above } => self.promoted(above, now, actions),
+            LeaderEvent::Claimed(position) => self.claimed(position, actions),
             LeaderEvent::Compiled(content) => self.wish = Wish::Say(content),
             LeaderEvent::Changed => self.wish = Wish::Withdraw,
             LeaderEvent::Returned { call, returned } => self.returned(call, returned, now, actions),
@@ -149,6 +158,7 @@ impl<R: Rules> Leader<R> {
         &self.refusals
     }
 
+    /// The term, while there is one.
     fn leading(&self) -> Option<&Reign> {
         match &self.role {
             Role::Leading(reign) => Some(reign),
@@ -156,19 +166,7 @@ impl<R: Rules> Leader<R> {
         }
     }
 
-    /// Whether what is published is true as far as this host knows, and nothing else may be published meanwhile.
-    fn is_true(&self, reign: &Reign, current: &Current) -> bool {
-        let in_force = current.content.in_force();
-        let is_wished = match &self.wish {
-            Wish::Nothing => true,
-            Wish::Say(content) => in_force.is_none() || in_force == content.in_force(),
-            Wish::Withdraw => in_force.is_none(),
-        };
-        let is_next = |it: &Publication| in_force.is_none() || in_force == it.content.in_force();
-        let is_alone = reign.publication.as_ref().is_none_or(is_next);
-        is_wished && is_alone || self.rules.has(Flaw::SpeaksWhilePublishing)
-    }
-
+    /// A person, or the sight of a master SM, wants this host to lead, or not.
     fn wanted(&mut self, is_wanted: bool, now: Now, actions: &mut Vec<LeaderAction>) {
         self.is_wanted = is_wanted;
         match (&self.role, is_wanted) {
@@ -180,130 +178,25 @@ impl<R: Rules> Leader<R> {
         }
     }
 
-    fn returned(
-        &mut self,
-        call: u64,
-        returned: Returned<'_>,
-        now: Now,
-        actions: &mut Vec<LeaderAction>,
-    ) {
-        match &mut self.role {
-            Role::Candidate(_, sent) => {
-                if let Some((_, begun)) = sent.take_if(|(number, _)| *number == call) {
-                    self.campaigned(&returned, begun, now, actions);
-                }
-            }
-            Role::Leading(reign) => {
-                if let Some(sent) = reign.renewal(call) {
-                    match returned {
-                        Returned::Alive => reign.renewed(sent, now.boot, &self.rules),
-                        Returned::Lost => self.step_down(Why::LeaseLost, now, actions),
-                        _ => reign.not_renewed(now.boot),
-                    }
-                    return;
-                }
-                match reign.publication.as_ref().map(|it| it.step) {
-                    Some(Step::Sent(number)) if number == call => self.answered(&returned, now),
-                    Some(Step::Reading(number)) if number == call => {
-                        self.read(&returned, now, actions);
-                    }
-                    _ => {}
-                }
-            }
-            Role::Idle => {}
+    /// A new term whatever there was: the one before is given back.
+    fn promoted(&mut self, above: u64, now: Now, actions: &mut Vec<LeaderAction>) {
+        self.above = self.above.max(above);
+        self.step_down(Why::Promoted, now, actions);
+        self.is_wanted = true;
+        self.role = Role::Candidate(now.boot, None);
+    }
+
+    /// Told once for each term: who polls could say anything, and often.
+    fn claimed(&mut self, position: Position, actions: &mut Vec<LeaderAction>) {
+        let is_news = position.issue.term > self.claimed.issue.term;
+        let is_ahead = |reign: &Reign| position.issue.term > reign.term;
+        if is_news && self.leading().is_some_and(is_ahead) {
+            self.claimed = position;
+            actions.push(LeaderAction::Alert(LeaderAlert::FollowersAhead(position)));
         }
     }
 
-    fn campaigned(
-        &mut self,
-        returned: &Returned<'_>,
-        begun: Boot,
-        now: Now,
-        actions: &mut Vec<LeaderAction>,
-    ) {
-        let Returned::Led {
-            term,
-            lease,
-            published,
-        } = returned
-        else {
-            return self.stand_again(now);
-        };
-        self.note(published.announcement, now);
-        let is_above = *term > self.seen.issue.term;
-        if !is_above || !self.is_wanted {
-            if !is_above {
-                let (term, seen) = (*term, self.seen);
-                actions.push(LeaderAction::Alert(LeaderAlert::TermWentBack {
-                    term,
-                    seen,
-                }));
-            }
-            self.call(Call::Resign { term: *term }, actions);
-            return self.stand_again(now);
-        }
-        self.failures = 0;
-        self.role = Role::Leading(Box::new(Reign::new(*term, *lease, published, begun)));
-    }
-
-    fn stand_again(&mut self, now: Now) {
-        self.failures = self.failures.saturating_add(1);
-        let wait = self
-            .chance
-            .back_off(self.failures, FIRST_BACK_OFF, LAST_BACK_OFF);
-        self.role = if self.is_wanted {
-            Role::Candidate(now.boot.after(wait), None)
-        } else {
-            Role::Idle
-        };
-    }
-
-    /// The engine's answer to a publication.
-    fn answered(&mut self, returned: &Returned<'_>, now: Now) {
-        let beat = self.settings.beat;
-        let Role::Leading(reign) = &mut self.role else {
-            return;
-        };
-        let is_taken_for_done = match returned {
-            Returned::Published(revision) => return reign.published(*revision, beat),
-            Returned::Fenced => self.rules.has(Flaw::IgnoresFence),
-            _ if self.rules.has(Flaw::UnknownIsNo) => {
-                reign.publication = None;
-                let before = reign.current.as_ref().map(|it| it.content.clone());
-                self.wish = before.map_or(Wish::Nothing, Wish::Say);
-                return;
-            }
-            _ => self.rules.has(Flaw::UnknownIsYes),
-        };
-        if is_taken_for_done {
-            return reign.published(reign.revision, beat);
-        }
-        // Fenced, too: an earlier attempt of the same may have been done.
-        reign.doubt(now.boot);
-    }
-
-    /// What the engine holds, after a publication of which nobody knew.
-    fn read(&mut self, returned: &Returned<'_>, now: Now, actions: &mut Vec<LeaderAction>) {
-        let beat = self.settings.beat;
-        let Role::Leading(reign) = &mut self.role else {
-            return;
-        };
-        let Returned::Read { leader, published } = returned else {
-            return reign.doubt_again(now.boot);
-        };
-        if *leader != Some(reign.term) {
-            return self.step_down(Why::LeaseLost, now, actions);
-        }
-        let Some(publication) = &mut reign.publication else {
-            return;
-        };
-        if *publication.offer.announcement == *published.announcement {
-            return reign.published(published.revision, beat);
-        }
-        reign.revision = published.revision;
-        publication.step = Step::Due;
-    }
-
+    /// Whoever sees a later term is a leader no longer, whatever its lease says.
     fn saw(&mut self, bytes: &[u8], now: Now, actions: &mut Vec<LeaderAction>) {
         let Some((position, content)) = self.note(bytes, now) else {
             return;
@@ -352,6 +245,7 @@ impl<R: Rules> Leader<R> {
         }
     }
 
+    /// Nothing is handed out from now on.
     fn step_down(&mut self, why: Why, now: Now, actions: &mut Vec<LeaderAction>) {
         let Some((term, has_lease)) = self.leading().map(|it| (it.term, it.has_lease())) else {
             return;
@@ -365,6 +259,7 @@ impl<R: Rules> Leader<R> {
         self.stand_again(now);
     }
 
+    /// Numbers are never used twice, so that a late return is nobody else's.
     fn call(&mut self, what: Call, actions: &mut Vec<LeaderAction>) {
         self.last_call += 1;
         actions.push(LeaderAction::Call {
@@ -373,9 +268,10 @@ impl<R: Rules> Leader<R> {
         });
     }
 
+    /// All that is due: the engine first, then what is said.
     fn orders(&mut self, now: Now, actions: &mut Vec<LeaderAction>) {
         let call = self.last_call + 1;
-        let above = self.seen.issue.term;
+        let above = self.seen.issue.term.max(self.above);
         let what = match &mut self.role {
             Role::Candidate(at, sent) if *at <= now.boot && sent.is_none() => {
                 *sent = Some((call, now.boot));
@@ -392,80 +288,5 @@ impl<R: Rules> Leader<R> {
             what.into_iter().for_each(|what| self.call(what, actions));
         }
         self.beat(now);
-    }
-
-    /// Makes a publication of the wish, where it is not what is said already.
-    fn begin_publication(&mut self, now: Now) {
-        let Some(content) = self.unsaid() else { return };
-        let Some(reign) = self.leading() else { return };
-        if reign.publication.is_some() || !reign.holds(now.boot, &self.rules) {
-            return;
-        }
-        let position = reign.next(self.settings.judge.trust.era);
-        let offer = self.signed(position, content.clone(), now);
-        self.known = Some(*content.generation());
-        if let Role::Leading(reign) = &mut self.role {
-            let (made, step) = (now.boot, Step::Due);
-            reign.publication = Some(Publication {
-                content,
-                offer,
-                made,
-                step,
-            });
-        }
-    }
-
-    /// What is to be said and is not.
-    fn unsaid(&self) -> Option<Content> {
-        let reign = self.leading()?;
-        let said = reign.current.as_ref().map(|it| &it.content);
-        match &self.wish {
-            Wish::Nothing => None,
-            Wish::Say(content) => (said != Some(content)).then(|| content.clone()),
-            Wish::Withdraw if said.is_some_and(Content::is_withdrawn) => None,
-            Wish::Withdraw => self.known.map(Content::withdrawal),
-        }
-    }
-
-    /// Says again what is said, when it is time and this term may.
-    fn beat(&mut self, now: Now) {
-        let Some(reign) = self.leading() else { return };
-        let Some(current) = &reign.current else {
-            return;
-        };
-        let may = self.is_true(reign, current) && reign.holds(now.boot, &self.rules);
-        if !may || now.boot < current.next_beat {
-            return;
-        }
-        let mut position = current.offer.position;
-        position.beat += 1;
-        let offer = self.signed(position, current.content.clone(), now);
-        let next_beat = now.boot.after(self.settings.beat);
-        if let Role::Leading(reign) = &mut self.role {
-            reign.current.iter_mut().for_each(|current| {
-                current.offer = offer.clone();
-                current.next_beat = next_beat;
-            });
-        }
-    }
-
-    fn signed(&self, position: Position, content: Content, now: Now) -> Offer {
-        let settings = &self.settings;
-        let announcement = Announcement {
-            fleet: settings.judge.trust.fleet,
-            subnet: settings.judge.subnet,
-            position,
-            root_version: settings.judge.trust.root_version,
-            key: settings.key.id,
-            issued: now.wall,
-            ttl: settings.ttl,
-            content,
-        };
-        let announcement = Arc::from(announcement.sign(&settings.key, &self.rules));
-        Offer {
-            announcement,
-            position,
-            until: now.boot.after(settings.ttl),
-        }
     }
 }

@@ -37,7 +37,10 @@ pub(super) struct Reign {
 pub(super) struct Current {
     pub(super) content: Content,
     pub(super) offer: Offer,
+    /// When it is to be said again.
     pub(super) next_beat: Boot,
+    /// That time has passed, and it is not allowed before something else happens: no timer is to be set.
+    pub(super) is_held_back: bool,
 }
 
 /// What is being published.
@@ -184,6 +187,7 @@ impl Reign {
                 content,
                 offer,
                 next_beat: made.after(beat),
+                is_held_back: false,
             });
         }
     }
@@ -195,10 +199,8 @@ impl Reign {
         } else {
             self.keep_at
         };
-        let beat = self
-            .current
-            .as_ref()
-            .map_or(Boot::ALWAYS, |it| it.next_beat);
+        let beat = self.current.as_ref().filter(|it| !it.is_held_back);
+        let beat = beat.map_or(Boot::ALWAYS, |it| it.next_beat);
         let publication = match self.publication.as_ref().map(|it| it.step) {
             Some(Step::Doubtful(at)) => at,
             _ => Boot::ALWAYS,

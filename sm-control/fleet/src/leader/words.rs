@@ -16,6 +16,13 @@ pub enum LeaderEvent<'a> {
     Timer,
     /// Whether this host is to lead: its operator says so, or it sees the master SM.
     Wanted(bool),
+    /// A person wants it to lead in a new term, above this and above all that it saw itself.
+    Promoted {
+        /// The latest term that any host is said to have seen.
+        above: u64,
+    },
+    /// Who polls says that it has seen this. Nobody signs that: it is worth a look of a person, and nothing more.
+    Claimed(Position),
     /// This is compiled, checked, and can be fetched from as many hosts as are asked for.
     Compiled(Content),
     /// What was announced is not true any more, and what is true is not compiled yet.
@@ -130,6 +137,8 @@ pub struct Published<'a> {
 pub enum LeaderAlert {
     /// This host does not lead any more.
     SteppedDown(Why),
+    /// Followers say that they have seen a later term, so they refuse what this leader says.
+    FollowersAhead(Position),
     /// The engine gave a term that is not above all that were seen: its memory went back, and a new era is needed.
     TermWentBack {
         /// Given.
@@ -150,4 +159,6 @@ pub enum Why {
     SameTerm,
     /// Nobody wants it to lead any more.
     Unwanted,
+    /// A person wants a new term.
+    Promoted,
 }

@@ -128,7 +128,7 @@ fn resigned(place: usize, with: &[u8]) -> Vec<u8> {
     bytes.truncate(bytes.len() - 64);
     bytes[place..place + with.len()].copy_from_slice(with);
     use sa_fleet::rules::Rules;
-    let secret = ed25519_dalek::SigningKey::from_bytes(&[3; 32]);
+    let secret = sa_fleet::rules::SigningKey::from_bytes(&[3; 32]);
     let signature = Sound.sign(&secret, &[b"sapphire announcement v1", &bytes]);
     bytes.extend(signature);
     bytes
@@ -241,7 +241,7 @@ fn a_signature_of_another_domain_is_none() {
     use sa_fleet::rules::Rules;
     let mut bytes = signed(&announcement(position(1, 1, 1), content(1)));
     let body = bytes.len() - 64;
-    let secret = ed25519_dalek::SigningKey::from_bytes(&[3; 32]);
+    let secret = sa_fleet::rules::SigningKey::from_bytes(&[3; 32]);
     for domain in [&b""[..], b"sapphire announcement v2"] {
         let signature = Sound.sign(&secret, &[domain, &bytes[..body]]);
         bytes[body..].copy_from_slice(&signature);

@@ -7,7 +7,7 @@ use sa_fleet::follower::{Action, Alert, Event, Follower, Outcome, Settings};
 use sa_fleet::highest::Highest;
 use sa_fleet::identity::{Position, Token};
 use sa_fleet::offer::Reply;
-use sa_fleet::time::Now;
+use sa_fleet::time::{Boot, Now};
 use sa_fleet::verdict::{Gate, Ports, Reason, StaleRule, Verdict};
 
 use super::made::{TTL, announcement, at, content, digest, generation, judge, position, signed};
@@ -351,48 +351,87 @@ fn a_file_comes_from_the_disk_by_a_patch_or_whole() {
 }
 
 #[test]
-fn two_upstreams_with_other_bytes_end_the_fetching_of_this_issue_alone() {
+fn after_other_bytes_from_two_upstreams_it_rests_unless_there_is_another_issue() {
+    let fetches = |host: &Host| {
+        host.actions
+            .iter()
+            .filter(|it| matches!(it, Action::FetchWhole { .. }))
+            .count()
+    };
     let mut host = Host::new(Highest::NOTHING);
     host.hear(at(5.0), position(1, 1, 1), content(1));
     for outcome in [Outcome::Missing, Outcome::Bad, Outcome::Bad] {
         let (job, _) = host.job();
         host.tell(at(6.0), Event::Ended { job, outcome });
-        host.tell(at(20.0), Event::Timer);
+        host.tell(at(7.0), Event::Timer);
     }
     host.take(|it| (*it == Action::Alert(Alert::WrongBytes(digest(1)))).then_some(()));
-    host.tell(at(500.0), Event::Timer);
-    assert!(
-        !host
-            .actions
-            .iter()
-            .any(|it| matches!(it, Action::FetchWhole { .. }))
-    );
-    host.hear(at(501.0), position(1, 2, 1), content(1));
+    host.tell(at(20.0), Event::Timer);
+    assert_eq!(fetches(&host), 0);
+    host.tell(at(36.0), Event::Timer);
+    assert_eq!(fetches(&host), 1);
+    let mut outcome = |outcome| {
+        let (job, _) = host.job();
+        host.tell(at(37.0), Event::Ended { job, outcome });
+        host.tell(at(39.0), Event::Timer);
+    };
+    outcome(Outcome::Bad);
+    outcome(Outcome::Bad);
+    assert_eq!(fetches(&host), 0);
+    host.hear(at(39.5), position(1, 2, 1), content(1));
     host.job();
+}
+
+fn poll(host: &mut Host) -> (usize, u64, Boot) {
+    host.take(|action| match action {
+        Action::Ask {
+            upstream,
+            ask,
+            give_up,
+            ..
+        } => Some((*upstream, *ask, *give_up)),
+        _ => None,
+    })
 }
 
 #[test]
 fn a_poll_without_a_reply_is_given_up_and_the_next_upstream_is_asked() {
     let mut host = Host::new(Highest::NOTHING);
-    let upstream = |host: &mut Host| {
-        host.take(|action| match action {
-            Action::Ask {
-                upstream, give_up, ..
-            } => Some((*upstream, *give_up)),
-            _ => None,
-        })
-    };
-    let (first, give_up) = upstream(&mut host);
-    assert_eq!(host.follower.timer(), Some(give_up));
+    let (first, ask, give_up) = poll(&mut host);
+    assert_eq!((first, give_up), (0, at(30.0).boot));
+    host.tell(at(1.0), Event::Unanswered { ask });
+    let (second, _, give_up) = poll(&mut host);
+    assert_eq!((second, give_up), (1, at(31.0).boot));
+    // Nobody says that there is no reply.
+    host.tell(at(14.0), Event::Timer);
+    host.tell(at(31.0), Event::Timer);
+    assert_eq!(poll(&mut host).0, 0);
+}
+
+#[test]
+fn when_news_are_overdue_a_second_upstream_is_asked_too_and_kept_if_it_has_some() {
+    let (mut host, _) = Host::serving();
+    assert_eq!(poll(&mut host).0, 0);
+    let late = at(5.0).boot.after(TTL / 2);
+    assert_eq!(host.follower.timer(), Some(late));
     host.tell(
         Now {
-            boot: give_up,
-            ..at(0.0)
+            boot: late,
+            ..at(20.0)
         },
         Event::Timer,
     );
-    let (second, _) = upstream(&mut host);
-    assert_eq!((first, second), (0, 1));
+    let asks: Vec<_> = host
+        .actions
+        .iter()
+        .filter(|it| matches!(it, Action::Ask { .. }))
+        .collect();
+    assert!(
+        matches!(asks[..], [Action::Ask { upstream: 1, .. }]),
+        "the first is asked still"
+    );
+    host.hear(at(21.0), position(1, 1, 2), content(1));
+    assert_eq!(poll(&mut host).0, 1);
 }
 
 #[test]

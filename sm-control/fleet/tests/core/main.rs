@@ -12,3 +12,4 @@ mod followers;
 mod highest;
 mod leaders;
 mod made;
+mod roots;
