@@ -104,6 +104,11 @@ impl Torus {
         left
     }
 
+    /// Whether all switches lie in the same places of the same shape: then SLs by coordinates are the same.
+    pub fn has_places_of(&self, other: &Self) -> bool {
+        self.shape == other.shape && self.coordinates == other.coordinates
+    }
+
     /// Radices and open axes.
     pub const fn shape(&self) -> Shape {
         self.shape

@@ -43,4 +43,4 @@ pub use self::path_sl_table::PathSlTable;
 pub(crate) use self::routes::Origin;
 pub use self::routes::{Qos, Routes};
 pub use self::sl2vl::GivenSl2Vl;
-pub use self::survivors::{sls_left, survivors};
+pub use self::survivors::{sls_left, survivors, torus_left};

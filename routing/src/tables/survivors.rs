@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use sa_wire::{Guid, Lid};
 
+use crate::Torus;
 use crate::tables::sl2vl::{GivenSl2Vl, Sl2Vl};
 use crate::tables::{EngineFacts, Lft, NO_PATH, PathSlRule, Routes};
 use crate::topology::{EndPortIx, LidMap, Peer, SwitchIx, Topology};
@@ -42,10 +43,7 @@ pub fn survivors(before: &Topology, routes: &Routes, after: &Topology) -> Routes
     }
     // As tables of devices: they are cut already, and nothing programs them anew.
     let sl2vl = Sl2Vl::given(after, &left.sl2vl(before, routes, after));
-    let torus = routes.torus().map(|torus| {
-        let new = |old: SwitchIx| left.new.get(old.index()).copied().flatten();
-        torus.survivors(after.switches.len(), new)
-    });
+    let torus = routes.torus().map(|torus| left.torus(torus, after));
     let facts = routes.facts();
     Routes {
         facts: EngineFacts {
@@ -73,6 +71,11 @@ fn kept_lids(before: &Topology, lids: &LidMap, after: &Topology) -> Vec<Lid> {
 pub fn sls_left((before, rule): (&Topology, &PathSlRule), after: &Topology) -> PathSlRule {
     let kept = kept_lids(before, &LidMap::new(before), after);
     path_sl(before, rule, after, &kept)
+}
+
+/// Where the switches of `before` that are left lie in `after`. Cables of the result mean nothing.
+pub fn torus_left((before, torus): (&Topology, &Torus), after: &Topology) -> Torus {
+    Left::new(before, after).torus(torus, after)
 }
 
 /// How SLs are found now. A table has them of the ports and LIDs that are left.
@@ -111,6 +114,11 @@ impl Left {
                 .map(|switch| by_guid.get(&switch.guid).copied())
                 .collect(),
         }
+    }
+
+    fn torus(&self, torus: &Torus, after: &Topology) -> Torus {
+        let new = |old: SwitchIx| self.new.get(old.index()).copied().flatten();
+        torus.survivors(after.switches.len(), new)
     }
 
     /// Switches that are left: index before and now.

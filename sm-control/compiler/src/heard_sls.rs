@@ -10,20 +10,29 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use routing::Topology;
-use routing::tables::{PathSlRule, PathSlTable, sls_left};
+use routing::tables::{PathSlRule, PathSlTable, sls_left, torus_left};
+use routing::{Routes, Topology, Torus};
 use sa_fabric::formats::psl;
 use sa_snapshot::model::PathSl;
 use sa_wire::{Guid, Lid, Sl, SlVlMask};
 
 /// SLs by port GUID of the source and LID of the destination.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct HeardSls {
     sls: HashMap<(Guid, Lid), PathSl>,
     /// Of a plan, in place of what was heard.
-    planned: Option<Arc<(Topology, PathSlRule)>>,
+    planned: Option<Arc<Planned>>,
     /// Where they are from, and what that leaves open: a sentence for operators.
     pub note: String,
+}
+
+/// What a plan says of the SLs of its paths.
+#[derive(Debug)]
+struct Planned {
+    topology: Topology,
+    rule: PathSlRule,
+    /// Where SLs follow from coordinates.
+    torus: Option<Torus>,
 }
 
 impl HeardSls {
@@ -38,11 +47,25 @@ impl HeardSls {
 
     /// Those that the engine gave to the paths of a plan, of ports and LIDs that are still there. As a part of the paths that were proved together
     /// they are so themselves.
-    pub fn of_plan((topology, rule): (&Topology, &PathSlRule), note: String) -> Self {
+    pub fn of_plan((topology, routes): (&Topology, &Routes), note: String) -> Self {
+        let planned = Planned {
+            topology: topology.clone(),
+            rule: routes.facts().path_sl.clone(),
+            torus: routes.torus().cloned(),
+        };
         Self {
-            planned: Some(Arc::new((topology.clone(), rule.clone()))),
+            planned: Some(Arc::new(planned)),
             ..Self::new(note)
         }
+    }
+
+    /// Where switches lie whose SLs the plan has by coordinates. An engine that places them anew may have lost the switch that it begins at, or
+    /// begin at another one.
+    pub fn torus_of_plan(&self, topology: &Topology) -> Option<Torus> {
+        let planned = self.planned.as_ref();
+        let planned = planned.filter(|planned| planned.rule == PathSlRule::Datelines)?;
+        let torus = planned.torus.as_ref()?;
+        Some(torus_left((&planned.topology, torus), topology))
     }
 
     /// Notes what one answer said. A pair that was heard with two SLs has none that is known.
@@ -86,8 +109,11 @@ impl HeardSls {
 
     /// As the rule for the paths of a fabric.
     pub fn rule(&self, topology: &Topology) -> PathSlRule {
-        if let Some(planned) = &self.planned {
-            return sls_left((&planned.0, &planned.1), topology);
+        match self.planned.as_deref() {
+            // Tables without places have none by coordinates: none is known, and the policy's would be a guess that locks a torus up.
+            Some(planned) if planned.rule == PathSlRule::Datelines => {}
+            Some(planned) => return sls_left((&planned.topology, &planned.rule), topology),
+            None => {}
         }
         let table = PathSlTable::by_pair(topology, |source, lid| {
             let source = topology.end_port(source).guid;

@@ -9,6 +9,7 @@
 //! | routes | hold the same | the engine's | by coordinates |
 //! | routes | hold others | those of the switches | by coordinates |
 //! | refuses, but places | hold some | those of the switches | by coordinates |
+//! | anything else than was planned here | hold some | those of the switches | by the plan's coordinates |
 //! | refuses | hold some | those of the switches | of policy and partitions |
 //!
 //! What is answered must be what the switches do: a path that exists in our tables only is none.
@@ -19,7 +20,7 @@
 //! ([`crate::state::Given::HeldTables`]).
 
 use routing::engine::files;
-use routing::{EngineKind, NO_PATH, Peer, Refusal, Routes, SwitchIx, Topology};
+use routing::{EngineKind, NO_PATH, Peer, Refusal, Routes, SwitchIx, Topology, Torus};
 use sa_fabric::display::{count, first_few};
 use sa_fabric::sa_records::SaFabric;
 use sa_text::Remark;
@@ -65,15 +66,20 @@ pub(super) fn route(
             vec![Remark::warning("engine-refuses", words)]
         }
     };
+    // Where switches lie, which the engine knows also when it refuses to route.
+    let placed = match &routed {
+        Ok(routes) => routes.torus(),
+        Err(refusal) => refusal.torus.as_deref(),
+    };
+    let heard = sources.heard_sls.as_ref();
+    let planned = heard.and_then(|heard| heard.torus_of_plan(topology));
+    let agrees = |planned: &Torus| placed.is_some_and(|placed| planned.has_places_of(placed));
     // Nothing differs, so what the engine made is what the switches do.
-    if notes.is_empty() {
+    if notes.is_empty() && planned.as_ref().is_none_or(agrees) {
         return Programmed { routed, notes };
     }
-    // Where switches lie, which the engine knows also when it refuses to route.
-    let torus = match &routed {
-        Ok(routes) => routes.torus().cloned(),
-        Err(refusal) => refusal.torus.as_deref().cloned(),
-    };
+    // The tables are those of the plan, and so are its SLs, whatever the engine would do now.
+    let torus = planned.or_else(|| placed.cloned());
     let mut notes = notes;
     let sls = match &torus {
         Some(_) => "torus-2QoS by coordinates",

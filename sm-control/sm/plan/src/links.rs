@@ -2,8 +2,7 @@
 //!
 //! ```text
 //!  link of a plan ──┬─ to a mute node:     up where the end that answers is Active, as nobody knows of the other
-//!                   ├─ between switches:   up where both ends are Active; asked only by who is strict
-//!                   └─ to a host:          up: nobody but that host can tell, and it cannot ask
+//!                   └─ to one that answers: up where both ends are Active; asked only by who is strict
 //! ```
 
 use std::collections::{BTreeSet, HashMap};
@@ -52,20 +51,15 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// False for a link to a mute node that is not Active at the end that answers, and with `is_strict` for one between switches that is not so. What a
+    /// False for a link to a mute node that is not Active at the end that answers, and with `is_strict` for any that is not so. What a
     /// mute end was believed to be says nothing.
     pub(crate) fn carries(&self, link: &LinkRecord, is_strict: bool) -> bool {
         let node = |lid: u16| self.after.node(*self.nodes.get(&lid)?);
         let [one, far]: [End<'_>; 2] = ends(link).map(|(lid, port)| (node(lid), port));
-        let is_trunk = is_switch(one) && is_switch(far);
-        let counts = is_mute(one) || is_mute(far) || (is_strict && is_trunk);
+        let counts = is_mute(one) || is_mute(far) || is_strict;
         let is_up = |end| is_mute(end) || is_active(end);
         !counts || (is_up(one) && is_up(far))
     }
-}
-
-fn is_switch((node, _): End<'_>) -> bool {
-    node.is_some_and(Node::is_switch)
 }
 
 fn is_mute((node, _): End<'_>) -> bool {

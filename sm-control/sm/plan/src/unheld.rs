@@ -3,7 +3,7 @@
 //! ```text
 //!  all blocks acknowledged, links up ────> the plan's snapshot
 //!  some not ──> records with the tables that are held ──> compiled as those of another SM's subnet:
-//!                 torus: SLs of the engine, paths of the tables, where both agree with the proof
+//!                 torus: SLs by the coordinates of the plan, paths of the tables. The engine may refuse what is left, or place it otherwise
 //!                 SLs by pair of ports (dfsssp-nue): with a block missing none is known, so no path is answered;
 //!                                                    with a link missing those of the plan
 //!                 others: paths of the tables, SLs of policy and partitions
@@ -143,19 +143,20 @@ impl Planned {
         // An engine that places a torus says which SLs its paths have, also over tables that are not all its own.
         let engine = parts.routes.engine();
         let engine = Some(engine).filter(|kind| by_kind(*kind).needs() == Needs::TorusConf);
-        // SLs of all pairs belong to one set of tables: with a block missing they prove nothing, with a link missing what they did.
-        let has_sl_table = matches!(parts.routes.engine_sl(), EngineSl::Table);
-        let sls = match held {
-            Held::All => {
-                let rule = &parts.routes.facts().path_sl;
-                HeardSls::of_plan((&parts.topology, rule), SLS_OF_PLAN.to_owned())
-            }
-            Held::Part => HeardSls::new(SLS_UNKNOWN.to_owned()),
+        let of_plan =
+            || HeardSls::of_plan((&parts.topology, &parts.routes), SLS_OF_PLAN.to_owned());
+        let sls = match (parts.routes.engine_sl(), held) {
+            (EngineSl::Keep, _) => None,
+            // SLs of all pairs belong to one set of tables: with a block missing they prove nothing, with a link missing what they did.
+            (EngineSl::Table, Held::Part) => Some(HeardSls::new(SLS_UNKNOWN.to_owned())),
+            (EngineSl::Table, Held::All) => Some(of_plan()),
+            // Coordinates hold for whatever tables: never those of policy and partitions, as a ring with one SL locks up.
+            (EngineSl::Torus { .. }, _) => Some(of_plan()),
         };
         let inputs = Inputs {
             swept: None,
             from_sa: Some(Arc::new(told.map_err(PlanError::Incomplete)?)),
-            heard_sls: has_sl_table.then(|| Arc::new(sls)),
+            heard_sls: sls.map(Arc::new),
             // Kept only for a torus engine: any other would be asked to route by it.
             torus_conf: self.inputs.torus_conf.clone().filter(|_| engine.is_some()),
             engine,
