@@ -206,8 +206,8 @@ fn ask(fabric: &Fabric, lids: u16, stop: &AtomicBool) -> Result<(u64, u64)> {
     Ok((asked, told))
 }
 
-/// How often a client asks.
-const TRIES: u32 = 3;
+/// A client asks again for so long: longer than a change of routes may leave a LID without a path.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Joins a group and leaves it until it is stopped. How often.
 fn join(bed: &Served, gid: &str, stop: &AtomicBool) -> Result<u64> {
@@ -220,10 +220,13 @@ fn join(bed: &Served, gid: &str, stop: &AtomicBool) -> Result<u64> {
                 arguments.extend(["--q-key", "0x0b1b", "--tclass", "0", "--pkey", "0xffff"]);
                 arguments.extend(["--sl", "0", "--flow-label", "0"]);
             }
-            // A simulator under load loses packets, and exchanges of its clients. A request may come twice.
+            // A simulator under load loses packets, and while routes of a torus change in stages a LID may be without a path for seconds, that of
+            // the SM too. A request may come twice.
+            let until = Instant::now() + PATIENCE;
             let mut reply = bed.ask(JOINS, &arguments);
-            for _ in 1..TRIES {
-                reply = reply.or_else(|_| bed.ask(JOINS, &arguments));
+            while reply.is_err() && Instant::now() < until {
+                thread::sleep(Duration::from_millis(200));
+                reply = bed.ask(JOINS, &arguments);
             }
             let (status, _) = reply?;
             ensure!(status == "0x0000", "{verb}: {status}");

@@ -1,7 +1,9 @@
 //! Links that do not come up, as a switch refuses what they need.
 
+use std::collections::BTreeSet;
+
 use fabric_simulator::{Effect, Rule};
-use sa_fabric::PortRef;
+use sa_fabric::{NodeIx, PortRef};
 use sa_wire::mad::{Status, method};
 use sa_wire::smp::attribute;
 
@@ -63,3 +65,31 @@ fn no_path_leads_over_it(engine: usize) {
     );
     assert!(life.tally.told_then > 0, "{:?}", life.tally);
 }
+
+/// The switch that torus-2QoS begins at is off, so it places nobody anew; what is left of its routes stays, and so do their SLs, also where a link of
+/// another switch does not come up. With SLs of policy and partitions there would be one VL around each ring.
+#[test]
+fn a_torus_without_its_seed_keeps_its_sls_where_a_link_is_refused() {
+    let mut life = Life::new(Site::torus([5, 5, 5]), 3);
+    life.meet(Kind::Nothing);
+    life.site.off.insert(SEED);
+    life.site.settle(&mut life.wire.simulator);
+    // In one sweep: the next one has nothing new to plan for.
+    let rebooted = NodeIx(62);
+    let rules = [0, 1 << 31].map(|speeds| Rule {
+        node: Some(life.site.fabric.node(rebooted).guid),
+        method: Some(method::SET),
+        attribute: Some(attribute::PORT_INFO),
+        modifier: Some(speeds | 1),
+        ..Rule::always(Effect::Status(Status::INVALID_FIELD))
+    });
+    life.spoil(&rules, rebooted);
+    let found = life.found();
+    assert!(found.is_empty(), "{found:#?}");
+    assert!(life.tally.links_down > 0, "the link is up");
+    let sls: BTreeSet<u8> = life.wire.walker.sls().collect();
+    assert!(sls.len() > 1, "all paths have {sls:?}");
+}
+
+/// It is named in the first line of the configuration that names any, and no other seed is.
+const SEED: NodeIx = NodeIx(25);

@@ -416,6 +416,11 @@ impl Walker {
         self.judge_credit(promise);
     }
 
+    /// Those that the SA tells.
+    pub(crate) fn sls(&self) -> impl Iterator<Item = u8> + '_ {
+        self.told.values().map(|told| told.sl)
+    }
+
     /// Devices carry all that the SA tells, and members of groups hear each other. True where every pair of hosts has a path.
     pub(crate) fn judge_answers(&mut self, simulator: &Simulator) -> bool {
         for (pair, told) in &self.told {
