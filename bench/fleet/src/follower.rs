@@ -31,6 +31,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
+    /// Nobody knows anything yet.
     pub(crate) fn new(followers: usize) -> Self {
         let times = || (0..followers).map(|_| AtomicU64::new(0)).collect();
         Self {
@@ -46,10 +47,12 @@ impl Progress {
         }
     }
 
+    /// Ready when all know of it. Errors: not in that time, with the first reason that a connection broke.
     pub(crate) async fn all_know(&self, seq: u64, within: Duration) -> Result<(), Failure> {
         self.all(&self.know, seq, within).await
     }
 
+    /// Ready when all have its bytes. Errors: as of [`Self::all_know`].
     pub(crate) async fn all_have(&self, seq: u64, within: Duration) -> Result<(), Failure> {
         self.all(&self.have, seq, within).await
     }
@@ -100,6 +103,7 @@ impl Progress {
         Ok(())
     }
 
+    /// One more follower has come so far.
     fn reached(&self, counts: &[AtomicUsize; 2], seq: u64) {
         if of(counts, seq).fetch_add(1, Ordering::Relaxed) + 1 >= self.followers {
             self.changed.notify_waiters();
@@ -107,6 +111,7 @@ impl Progress {
     }
 }
 
+/// The count of this generation.
 fn of(counts: &[AtomicUsize; 2], seq: u64) -> &AtomicUsize {
     let [even, odd] = counts;
     match seq.is_multiple_of(2) {
@@ -125,6 +130,7 @@ pub(crate) async fn follow(address: SocketAddr, progress: Arc<Progress>) {
     }
 }
 
+/// Errors: the connection broke, or what came is no answer of a leader.
 async fn run(address: SocketAddr, place: usize, progress: &Progress) -> io::Result<()> {
     let mut stream = TcpStream::connect(address).await?;
     let mut buffer = Vec::with_capacity(4 << 10);
@@ -167,6 +173,7 @@ async fn run(address: SocketAddr, place: usize, progress: &Progress) -> io::Resu
     }
 }
 
+/// Sends a request as a follower of the daemon sends it, with the fields by which the leader knows who asks.
 async fn ask(stream: &mut TcpStream, what: &str, place: usize) -> io::Result<()> {
     let request = format!(
         "GET /fleet/1/{what} HTTP/1.1\r\nhost: leader\r\nsapphire-node: n{place}\r\nsapphire-state: fresh\r\n\r\n"

@@ -80,6 +80,7 @@ fn publish(desk: &Desk, shelf: &Shelf, seq: u64, size: usize) -> Result<u64, Fai
     announce(desk, seq, &blob)
 }
 
+/// As a leader does that has a newer generation; the bytes are not signed. When that was, by CLOCK_BOOTTIME in nanoseconds.
 fn announce(desk: &Desk, seq: u64, blob: &[u8]) -> Result<u64, Failure> {
     let mut bytes = digest(blob).to_string().into_bytes();
     bytes.resize(ANNOUNCEMENT, b' ');
@@ -100,6 +101,7 @@ fn announce(desk: &Desk, seq: u64, blob: &[u8]) -> Result<u64, Failure> {
     Ok(announced.0)
 }
 
+/// Units: CPU time in ticks of the kernel, 10 ms mostly, so small generations need several runs.
 #[expect(clippy::cast_precision_loss, reason = "less than 2^52 of each")]
 fn spent(desk: &Desk) -> Result<Spent, Failure> {
     let stat = procfs::process::Process::myself()?.stat()?;

@@ -126,6 +126,8 @@ struct Leader {
 }
 
 impl Leader {
+    /// This very program again, in its other part; it ends when its standard input does, so also when this process is killed.
+    /// Errors: it cannot be started.
     fn start(folder: &std::path::Path) -> Result<Self, Failure> {
         let mut child = Command::new(std::env::current_exe()?)
             .arg("--leader")
@@ -137,11 +139,13 @@ impl Leader {
         Ok(Self { child, lines })
     }
 
+    /// One order. Errors: it has ended.
     fn say(&mut self, words: &str) -> Result<(), Failure> {
         let stdin = self.child.stdin.as_mut().ok_or("no standard input")?;
         Ok(writeln!(stdin, "{words}")?)
     }
 
+    /// The answer to the last order. Errors: it has ended.
     fn line(&mut self) -> Result<String, Failure> {
         let mut line = String::new();
         match self.lines.read_line(&mut line)? {
@@ -150,6 +154,7 @@ impl Leader {
         }
     }
 
+    /// What it has used since it began; two of these are what a generation took.
     fn spent(&mut self) -> Result<Spent, Failure> {
         self.say("spent")?;
         Ok(serde_json::from_str(&self.line()?)?)
@@ -184,6 +189,7 @@ struct Line {
     leader_rss_mb: f64,
 }
 
+/// Of the generation that all have now.
 fn line(
     progress: &Progress,
     (followers, blob_bytes): (usize, usize),

@@ -41,6 +41,7 @@ pub(super) struct Gate {
 pub(super) struct Waiting<'a>(&'a Gate);
 
 impl Gate {
+    /// `transfers`: how many files may be on their way at once.
     pub(super) fn new(transfers: usize) -> Self {
         Self {
             transfers: Arc::new(Semaphore::new(transfers)),
@@ -130,6 +131,7 @@ impl Sending {
         Ok(())
     }
 
+    /// The next bytes. Errors: the file cannot be read, or has become shorter, which a file under a digest never should.
     fn next(&mut self) -> io::Result<Vec<u8>> {
         let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
         let mut chunk = vec![0; left.min(CHUNK)];
@@ -187,6 +189,7 @@ pub(super) async fn answer(desk: &Desk, item: Item, head: &Head) -> (Reply, Opti
     (Reply::new(status, end - at, &fields), Some(sending))
 }
 
+/// Not there, or not now: the first is for ever, as names are digests, and the other is worth another try.
 fn not_opened(desk: &Desk, error: &io::Error) -> Reply {
     desk.counts.refused.fetch_add(1, Ordering::Relaxed);
     let (status, words) = match error.kind() {

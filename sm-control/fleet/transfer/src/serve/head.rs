@@ -57,6 +57,7 @@ pub(super) async fn next(
     read.await.unwrap_or(Err(NoHead::Over))
 }
 
+/// Reads until a head is whole. Errors: the connection has ended, or what came is too long or no request.
 async fn read(stream: &mut TcpStream, rest: &mut Vec<u8>) -> Result<Head, NoHead> {
     loop {
         if let Some((head, length)) = parsed(rest)? {

@@ -165,6 +165,7 @@ impl Desk {
         self.spread.store(spread, Ordering::Relaxed);
     }
 
+    /// As [`Self::will_be_fetched`] has set it; nothing before.
     fn spread(&self) -> Duration {
         Duration::from_millis(self.spread.load(Ordering::Relaxed))
     }
@@ -205,6 +206,7 @@ pub async fn serve(listener: TcpListener, desk: Arc<Desk>, ends: impl Future<Out
     }
 }
 
+/// Whether it is this host that cannot take more, and not a connection that has gone.
 fn is_shortage(error: &io::Error) -> bool {
     use rustix::io::Errno;
     [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM]

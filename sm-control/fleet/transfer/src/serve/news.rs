@@ -51,6 +51,7 @@ pub(super) async fn answer(desk: &Desk, prefix: u64, after: Position) -> Reply {
     Reply::new(NO_CONTENT, 0, &[])
 }
 
+/// The reply: bytes as they were signed, and in fields what only the sender knows of them.
 fn of_news(news: &News<'_>) -> Reply {
     let fields = [
         ("sapphire-held", milliseconds(news.held)),
