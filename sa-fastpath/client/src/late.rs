@@ -3,6 +3,9 @@
 //! Parts of a reply follow each other and do not mix with those of another: so one buffer is
 //! enough, and the last part is the one that ends at `total`. Each part that was read is given back
 //! at once, which lets the daemon go on writing a reply that is larger than the room.
+//!
+//! The daemon may write one before it says that the slot of its request has come back, and who takes slots and then late replies may look at the
+//! first just before both are there. Nobody would know that such a reply is waited for, so it is held until the slot was released.
 
 use core::mem;
 use core::sync::atomic::Ordering;
@@ -26,11 +29,23 @@ pub(crate) struct LateReader {
     read: u64,
     /// What there is of the next one.
     begun: Vec<u8>,
+    /// One that is whole, and whose slot was not released yet.
+    held: Option<LateReply>,
 }
 
 impl LateReader {
-    /// The next reply that is whole; none while its last part is missing.
-    pub(crate) fn next(&mut self, memory: &Memory) -> Option<LateReply> {
+    /// The next reply that is whole; none while its last part is missing, or the slot of its request is none of those before
+    /// `released`.
+    pub(crate) fn next(&mut self, memory: &Memory, released: u64) -> Option<LateReply> {
+        let next = self.held.take().or_else(|| self.whole(memory))?;
+        if next.position >= released {
+            self.held = Some(next);
+            return None;
+        }
+        Some(next)
+    }
+
+    fn whole(&mut self, memory: &Memory) -> Option<LateReply> {
         let header = memory.header();
         // Pairs with the daemon's `Release` store: this side sees the parts.
         let written = header.late_written.0.load(Ordering::Acquire);

@@ -216,12 +216,12 @@ impl Client {
         self.consumed += (count as u64).min(self.seen - self.consumed);
     }
 
-    /// The next reply that came apart from its slot, whole: those of [`state::LATER`].
+    /// The next reply that came apart from its slot, whole: those of [`state::LATER`]. Never before that slot was released, so that whoever waits for it knows.
     pub fn late_reply(&mut self) -> Option<LateReply> {
         if !self.home.is_here() {
             return None;
         }
-        self.late.next(&self.memory)
+        self.late.next(&self.memory, self.consumed)
     }
 
     /// Requests whose slots were not released yet.

@@ -229,7 +229,7 @@ uint64_t sa_client_first_reply(const sa_client *client);
 void sa_client_release(sa_client *client, size_t count);
 uint64_t sa_client_in_flight(const sa_client *client);
 
-/* The next reply of a slot that said SA_SLOT_LATER: its bytes, and the position of its request; null
+/* The next reply of a slot that said SA_SLOT_LATER and was released: its bytes, and the position of its request; null
  * while there is none. Length 0: there will be none. Valid until the next call. */
 const uint8_t *sa_client_late_reply(sa_client *client, uint64_t *position, size_t *length);
 
