@@ -22,8 +22,7 @@ pub(crate) struct Progress {
     knew: Vec<AtomicU64>,
     had: Vec<AtomicU64>,
     next: AtomicUsize,
-    /// How many know of, and have, the newest.
-    know: [AtomicUsize; 2],
+    /// How many have what was announced last; even and odd generations apart, as the next begins when all have the one before.
     have: [AtomicUsize; 2],
     changed: Notify,
     failed: AtomicUsize,
@@ -39,22 +38,11 @@ impl Progress {
             knew: times(),
             had: times(),
             next: AtomicUsize::new(0),
-            know: Default::default(),
             have: Default::default(),
             changed: Notify::new(),
             failed: AtomicUsize::new(0),
             why: OnceLock::new(),
         }
-    }
-
-    /// Ready when all know of it. Errors: not in that time, with the first reason that a connection broke.
-    pub(crate) async fn all_know(&self, seq: u64, within: Duration) -> Result<(), Failure> {
-        self.all(&self.know, seq, within).await
-    }
-
-    /// Ready when all have its bytes. Errors: as of [`Self::all_know`].
-    pub(crate) async fn all_have(&self, seq: u64, within: Duration) -> Result<(), Failure> {
-        self.all(&self.have, seq, within).await
     }
 
     /// When each knew of the newest, by CLOCK_BOOTTIME.
@@ -73,14 +61,9 @@ impl Progress {
             .collect()
     }
 
-    /// Even and odd generations are counted apart: the next begins when all have the one before.
-    async fn all(
-        &self,
-        counts: &[AtomicUsize; 2],
-        seq: u64,
-        within: Duration,
-    ) -> Result<(), Failure> {
-        let count = of(counts, seq);
+    /// Ready when all have it. Errors: not in that time, with the first reason that a connection broke.
+    pub(crate) async fn all_have(&self, seq: u64, within: Duration) -> Result<(), Failure> {
+        let count = self.count(seq);
         let wait = async {
             loop {
                 let changed = self.changed.notified();
@@ -103,20 +86,19 @@ impl Progress {
         Ok(())
     }
 
-    /// One more follower has come so far.
-    fn reached(&self, counts: &[AtomicUsize; 2], seq: u64) {
-        if of(counts, seq).fetch_add(1, Ordering::Relaxed) + 1 >= self.followers {
+    /// One more follower has it.
+    fn reached(&self, seq: u64) {
+        if self.count(seq).fetch_add(1, Ordering::Relaxed) + 1 >= self.followers {
             self.changed.notify_waiters();
         }
     }
-}
 
-/// The count of this generation.
-fn of(counts: &[AtomicUsize; 2], seq: u64) -> &AtomicUsize {
-    let [even, odd] = counts;
-    match seq.is_multiple_of(2) {
-        true => even,
-        false => odd,
+    fn count(&self, seq: u64) -> &AtomicUsize {
+        let [even, odd] = &self.have;
+        match seq.is_multiple_of(2) {
+            true => even,
+            false => odd,
+        }
     }
 }
 
@@ -153,13 +135,11 @@ async fn run(address: SocketAddr, place: usize, progress: &Progress) -> io::Resu
         if let Some(knew) = progress.knew.get(place) {
             knew.store(clocks::now().0, Ordering::Relaxed);
         }
-        if seq == 0 {
-            progress.reached(&progress.know, seq);
-        }
         let name = body
             .get(..64)
             .and_then(|name| std::str::from_utf8(name).ok());
         let name = name.ok_or(io::ErrorKind::InvalidData)?.to_owned();
+        // The first one is of nothing: all are there when all have it.
         if seq > 0 {
             ask(&mut stream, &format!("blob/{name}"), place).await?;
             let length = head(&mut stream, &mut buffer).await?;
@@ -167,8 +147,8 @@ async fn run(address: SocketAddr, place: usize, progress: &Progress) -> io::Resu
             if let Some(had) = progress.had.get(place) {
                 had.store(clocks::now().0, Ordering::Relaxed);
             }
-            progress.reached(&progress.have, seq);
         }
+        progress.reached(seq);
         after = Some(seq);
     }
 }

@@ -91,7 +91,7 @@ async fn measure(arguments: &Arguments) -> Result<(), Failure> {
     for _ in 0..arguments.followers {
         tokio::spawn(follower::follow(address, Arc::clone(&progress)));
     }
-    progress.all_know(0, DEADLINE).await?;
+    progress.all_have(0, DEADLINE).await?;
     let connected_s = connected.elapsed().as_secs_f64();
     let mut seq = 0;
     for size in &arguments.blob {

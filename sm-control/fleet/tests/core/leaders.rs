@@ -21,14 +21,13 @@ struct Host {
 }
 
 impl Host {
-    /// Leads in term 7, with a lease that was asked for at 0 s.
-    fn leading(lease: Option<Duration>) -> Self {
-        let beat = TTL / 3;
+    /// Is to lead from 0 s on.
+    fn wanted() -> Self {
         let settings = LeaderSettings {
             judge: judge(),
             key: key(),
             ttl: TTL,
-            beat,
+            beat: TTL / 3,
             node: 1,
         };
         let mut host = Self {
@@ -36,6 +35,12 @@ impl Host {
             actions: Vec::new(),
         };
         host.tell(at(0.0), LeaderEvent::Wanted(true));
+        host
+    }
+
+    /// Leads in term 7, with a lease that was asked for at 0 s.
+    fn leading(lease: Option<Duration>) -> Self {
+        let mut host = Self::wanted();
         let (call, what) = host.call();
         assert_eq!(what, Call::Campaign { above: 0 });
         let published = Published::default();
@@ -262,19 +267,7 @@ fn a_later_term_or_the_own_one_of_another_ends_it_for_good_without_leases() {
 
 #[test]
 fn a_term_that_is_not_above_all_that_were_seen_is_given_back() {
-    let beat = TTL / 3;
-    let settings = LeaderSettings {
-        judge: judge(),
-        key: key(),
-        ttl: TTL,
-        beat,
-        node: 1,
-    };
-    let mut host = Host {
-        leader: Leader::new(settings),
-        actions: Vec::new(),
-    };
-    host.tell(at(0.0), LeaderEvent::Wanted(true));
+    let mut host = Host::wanted();
     let (call, _) = host.call();
     let seen = announcement(position(9, 1, 1), content(1));
     let bytes = signed(&seen);

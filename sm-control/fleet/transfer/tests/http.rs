@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fleet_transfer::clocks;
-use fleet_transfer::fetch::{About, FetchError, Partial, Patience, Upstream};
+use fleet_transfer::fetch::{About, FetchError, News, Partial, Patience, Upstream};
 use fleet_transfer::packed::Expected;
 use fleet_transfer::packed::digest;
 use fleet_transfer::serve::{Desk, Limits, serve};
@@ -77,6 +77,12 @@ impl Leader {
 
     fn announce(&self, seq: u64, remaining: Duration) {
         self.desk.announce(PREFIX, Some(offer(seq, remaining)));
+    }
+
+    /// What a follower gets that knows so much.
+    fn news_after(&self, after: Position) -> Option<News> {
+        let news = self.upstream().news(PREFIX, after, &About::default());
+        news.unwrap()
     }
 
     /// A connection by hand, for hosts that do not behave.
@@ -194,44 +200,14 @@ fn what_is_nearly_over_is_not_handed_out_and_no_poll_is_kept_for_ever() {
         ..Limits::default()
     });
     leader.announce(1, Duration::from_millis(900));
-    assert_eq!(
-        leader
-            .upstream()
-            .news(PREFIX, NOTHING, &About::default())
-            .unwrap(),
-        None
-    );
+    assert_eq!(leader.news_after(NOTHING), None);
     leader.announce(2, Duration::from_secs(30));
-    assert!(
-        leader
-            .upstream()
-            .news(PREFIX, position(1), &About::default())
-            .unwrap()
-            .is_some()
-    );
+    assert!(leader.news_after(position(1)).is_some());
     // The same, an older one, and nothing at all are no news.
-    assert_eq!(
-        leader
-            .upstream()
-            .news(PREFIX, position(2), &About::default())
-            .unwrap(),
-        None
-    );
-    assert_eq!(
-        leader
-            .upstream()
-            .news(PREFIX, position(3), &About::default())
-            .unwrap(),
-        None
-    );
+    assert_eq!(leader.news_after(position(2)), None);
+    assert_eq!(leader.news_after(position(3)), None);
     leader.desk.announce(PREFIX, None);
-    assert_eq!(
-        leader
-            .upstream()
-            .news(PREFIX, NOTHING, &About::default())
-            .unwrap(),
-        None
-    );
+    assert_eq!(leader.news_after(NOTHING), None);
     let error = leader
         .upstream()
         .news(PREFIX + 1, NOTHING, &About::default())
@@ -422,13 +398,7 @@ fn a_host_that_does_not_read_is_cut_off_and_its_place_is_given_on() {
     assert_eq!(leader.desk.counts.too_slow.load(Ordering::Relaxed), 1);
     // News were never kept from anybody by it.
     leader.announce(1, Duration::from_secs(30));
-    assert!(
-        leader
-            .upstream()
-            .news(PREFIX, NOTHING, &About::default())
-            .unwrap()
-            .is_some()
-    );
+    assert!(leader.news_after(NOTHING).is_some());
 }
 
 #[test]
@@ -486,13 +456,7 @@ fn there_are_no_more_connections_than_there_may_be() {
     wait_until("places are given back", || {
         leader.desk.counts.connections.load(Ordering::Relaxed) == 0
     });
-    assert!(
-        leader
-            .upstream()
-            .news(PREFIX, NOTHING, &About::default())
-            .unwrap()
-            .is_some()
-    );
+    assert!(leader.news_after(NOTHING).is_some());
 }
 
 #[test]
@@ -610,4 +574,27 @@ fn requests_that_come_in_one_piece_are_answered_one_after_the_other() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert_eq!(answer.matches("announcement 1").count(), 2, "{answer}");
+}
+
+#[test]
+fn fetches_of_large_files_are_spread_by_who_is_here_and_small_ones_are_not() {
+    let leader = Leader::start(Limits {
+        bandwidth: 1_000_000,
+        ..Limits::default()
+    });
+    let held: Vec<_> = (0..9).map(|_| leader.connect()).collect();
+    let counts = &leader.desk.counts;
+    wait_until("they are there", || {
+        counts.connections.load(Ordering::Relaxed) == held.len()
+    });
+    let spread = |bytes: u64, seq: u64| {
+        leader.desk.will_be_fetched(bytes);
+        leader.announce(seq, Duration::from_secs(30));
+        leader.news_after(NOTHING).unwrap().spread
+    };
+    assert_eq!(spread(64 << 10, 1), Duration::ZERO);
+    // 100 kB for each of nine, at a megabyte a second.
+    assert_eq!(spread(100_000, 2), Duration::from_millis(900));
+    // Nobody waits longer than this, however much it is.
+    assert_eq!(spread(u64::MAX, 3), Duration::from_secs(2));
 }
