@@ -78,6 +78,7 @@
 
 #![deny(unsafe_code)]
 
+mod answers;
 mod backing;
 mod build;
 mod derived;
@@ -94,6 +95,7 @@ mod policy;
 mod read;
 mod verify;
 
+pub use answers::AnswerPart;
 pub use build::Builder;
 pub use derived::{PackedLevel, PairBits};
 pub use epoch::EpochId;

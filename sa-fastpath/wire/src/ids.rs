@@ -144,6 +144,14 @@ impl SubnetPrefix {
     pub const LINK_LOCAL: Self = Self(0xfe80_0000_0000_0000);
 }
 
+/// As in `fe80::/64`, the way in which configurations have it.
+impl fmt::Display for SubnetPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let address = core::net::Ipv6Addr::from_bits(u128::from(self.0) << 64);
+        write!(f, "{address}/64")
+    }
+}
+
 impl Default for SubnetPrefix {
     fn default() -> Self {
         Self::LINK_LOCAL

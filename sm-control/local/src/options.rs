@@ -70,7 +70,9 @@ pub struct FarSubnet {
 
 /// A subnet prefix as in `fec0:0:0:1::/64`; the length may be left out. Bits in the lower half are
 /// an error, because they would be a GID where a prefix is meant.
-fn prefix<'de, D: Deserializer<'de>>(from: D) -> Result<SubnetPrefix, D::Error> {
+///
+/// For serde's `deserialize_with`.
+pub fn prefix<'de, D: Deserializer<'de>>(from: D) -> Result<SubnetPrefix, D::Error> {
     let word = String::deserialize(from)?;
     let address = word.strip_suffix("/64").unwrap_or(&word);
     let address = std::net::Ipv6Addr::from_str(address).ok();

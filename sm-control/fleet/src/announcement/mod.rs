@@ -87,6 +87,12 @@ impl core::fmt::Debug for LeaderKey {
     }
 }
 
+/// Where bytes say that they stand, whoever signed them: to ask for what is newer, and for nothing else. None: they are no announcement.
+pub fn claimed_position(bytes: &[u8]) -> Option<Position> {
+    let announcement = seal(bytes).ok()?.open().ok()?;
+    Some(announcement.position)
+}
+
 impl Announcement {
     /// Its bytes, signed. The key's number is the one that they name.
     pub fn sign(&self, key: &LeaderKey, rules: &impl Rules) -> Vec<u8> {

@@ -6,7 +6,7 @@
 //!    │                                                                 ^ unpacked, digest compared, synced, renamed
 //!  serve ── GET announcement  (waits for news: a long poll) ─────────> fetch::Upstream::news
 //!        ── GET blob | patch  (Range, 64 at once, not too slow) ─────> fetch::Upstream::download
-//!        <─ POST report       (who has what)  ──────────────────────── fetch::Upstream::report
+//!        ── GET root          (who may sign, with its signatures) ───> fetch::Upstream::root
 //! ```
 //!
 //! Nothing here judges an announcement: its bytes are opaque, and a blob is what its digest says. So a relay, a plain web server or
@@ -21,5 +21,6 @@
 pub mod clocks;
 pub mod fetch;
 pub mod packed;
+pub mod roots;
 pub mod serve;
 pub mod shelf;

@@ -17,11 +17,15 @@ use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
 
 use crate::clocks;
+use crate::roots::{MAX_PACKED, RootFile};
 
 pub use self::partial::Partial;
 
 /// The largest announcement.
 pub const MOST_OF_ANNOUNCEMENT: u64 = 1024;
+
+/// For a root file, beside the connection.
+const ROOT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// For how long what is waited for.
 #[derive(Debug, Clone, Copy)]
@@ -216,6 +220,23 @@ impl Upstream {
             status => return Err(self.status(status)),
         }
         self.take(partial, response.body_mut(), most)
+    }
+
+    /// Asks for the root file of a version. What comes is not believed here. Errors: [`FetchError`].
+    pub fn root(&self, version: u32) -> Result<RootFile, FetchError> {
+        let url = format!("{}/fleet/1/root/{version}", self.url);
+        let time = self.patience.connect + ROOT_PATIENCE;
+        let config = self.agent.get(&url).config().timeout_global(Some(time));
+        let mut response = config.build().call().map_err(|why| self.transport(why))?;
+        match response.status() {
+            StatusCode::OK => {}
+            status => return Err(self.status(status)),
+        }
+        let mut packed = Vec::new();
+        let body = response.body_mut().as_reader();
+        let read = body.take(MAX_PACKED as u64 + 1).read_to_end(&mut packed);
+        read.map_err(|why| self.cut(packed.len() as u64, why))?;
+        RootFile::unpack(&packed).ok_or_else(|| self.odd("what it sends is no root file"))
     }
 
     fn take(&self, partial: &mut Partial, body: &mut Body, most: u64) -> Result<(), FetchError> {

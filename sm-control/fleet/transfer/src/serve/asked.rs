@@ -18,6 +18,8 @@ pub(super) enum Asked {
     },
     /// Bytes.
     Item(Item),
+    /// The root file of this version, with its signatures.
+    Root(u32),
 }
 
 /// Before all paths; the number is raised where old followers would not understand.
@@ -35,7 +37,7 @@ impl Asked {
             .and_then(|rest| Self::of_path(rest, query));
         let asked = asked.ok_or(Refusal {
             status: NOT_FOUND,
-            words: "here are /fleet/1/PREFIX/announcement?after=ERA.TERM.SEQ.BEAT and /fleet/1/blob/DIGEST[.zst]
+            words: "here are /fleet/1/PREFIX/announcement?after=ERA.TERM.SEQ.BEAT, /fleet/1/blob/DIGEST[.zst] and /fleet/1/root/VERSION
 ",
         })?;
         match head.is_get {
@@ -51,6 +53,10 @@ impl Asked {
     fn of_path(rest: &str, query: Option<&str>) -> Option<Self> {
         if let Some(name) = rest.strip_prefix("blob/") {
             return Item::of_path(name).map(Self::Item);
+        }
+        if let Some(version) = rest.strip_prefix("root/") {
+            let is_number = version.bytes().all(|byte| byte.is_ascii_digit());
+            return version.parse().ok().filter(|_| is_number).map(Self::Root);
         }
         let prefix = rest.strip_suffix("/announcement")?;
         let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
@@ -111,6 +117,7 @@ mod tests {
             of(true, &format!("/fleet/1/blob/{one}.zst")),
             Ok(Asked::Item(Item::Packed(one)))
         );
+        assert_eq!(of(true, "/fleet/1/root/7"), Ok(Asked::Root(7)));
         let patch = Item::Patch { to: one, from: two };
         assert_eq!(
             of(true, &format!("/fleet/1/blob/{one}.from.{two}.patch")),
@@ -125,6 +132,9 @@ mod tests {
             "/".to_owned(),
             "/fleet/2/fe80000000000000/announcement".to_owned(),
             "/fleet/1/fe80/announcement".to_owned(),
+            "/fleet/1/root/".to_owned(),
+            "/fleet/1/root/+7".to_owned(),
+            "/fleet/1/root/4294967296".to_owned(),
             "/fleet/1/FE80000000000000/announcement".to_owned(),
             "/fleet/1/+e80000000000000/announcement".to_owned(),
             "/fleet/1/fe80000000000000/announcement?after=1.2.3".to_owned(),

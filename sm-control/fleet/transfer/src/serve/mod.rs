@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `GET /fleet/1/PREFIX/announcement?after=ERA.TERM.SEQ.BEAT` | the announcement, once there is a newer one; 204 where none came in [`LONGEST_HOLD`] |
 //! | `GET /fleet/1/blob/DIGEST`, `DIGEST.zst`, `DIGEST.from.DIGEST.patch` | the bytes, or a part of them (Range, If-Range) |
+//! | `GET /fleet/1/root/VERSION` | the root file of this version with its signatures ([`crate::roots`]) |
 //!
 //! An announcement has three headers, in whole milliseconds: `sapphire-held`, how long the request was kept here, `sapphire-remaining`, how
 //! long what it says may still be believed, as of the answer, and `sapphire-spread`, over how long those who ask here should spread their
@@ -29,10 +30,11 @@ mod reply;
 
 use std::future::Future;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use sa_fleet::identity::Position;
 use sa_fleet::offer::{LONGEST_HOLD, Offer};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
@@ -94,6 +96,10 @@ pub struct Desk {
     limits: Limits,
     /// Milliseconds.
     spread: AtomicU64,
+    /// The newest that anybody says it has seen.
+    claimed: Mutex<Position>,
+    /// The newest root file that this host goes by, packed with its signatures.
+    root: Mutex<Option<(u32, Arc<[u8]>)>>,
 }
 
 /// Followers that all begin to fetch a large file at once wait for each other: no longer than this is that spread.
@@ -133,6 +139,8 @@ impl Desk {
             gate: Gate::new(limits.transfers),
             limits,
             spread: AtomicU64::new(0),
+            claimed: Mutex::default(),
+            root: Mutex::default(),
         }
     }
 
@@ -165,6 +173,42 @@ impl Desk {
         self.spread.store(spread, Ordering::Relaxed);
     }
 
+    /// Nobody has signed it: it is worth a look of a person.
+    fn claims(&self, position: Position) {
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        *claimed = position.max(*claimed);
+    }
+
+    /// The newest position that anybody who asked said it has seen.
+    pub fn claimed(&self) -> Position {
+        *self.claimed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer_root(&self, version: u32) -> Reply {
+        match self.root(version) {
+            Some(packed) => Reply::with_body(reply::OK, &packed, &[]),
+            None => {
+                self.counts.refused.fetch_add(1, Ordering::Relaxed);
+                let words = "there is no root file of this version here\n";
+                let status = reply::NOT_FOUND;
+                Refusal { status, words }.into_reply()
+            }
+        }
+    }
+
+    /// From now on this is the root file for who asks for this version: hosts with an older one take it if its signatures let them.
+    pub fn has_root(&self, version: u32, packed: Arc<[u8]>) {
+        let mut root = self.root.lock().unwrap_or_else(PoisonError::into_inner);
+        *root = Some((version, packed));
+    }
+
+    /// As [`Self::has_root`] has set it. None: another version, or none.
+    fn root(&self, version: u32) -> Option<Arc<[u8]>> {
+        let root = self.root.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, packed) = root.as_ref().filter(|(of, _)| *of == version)?;
+        Some(Arc::clone(packed))
+    }
+
     /// As [`Self::will_be_fetched`] has set it; nothing before.
     fn spread(&self) -> Duration {
         Duration::from_millis(self.spread.load(Ordering::Relaxed))
@@ -175,9 +219,11 @@ impl Desk {
         match Asked::of(head) {
             Ok(Asked::News { prefix, after }) => {
                 self.children.saw(prefix, &head.told);
+                self.claims(after);
                 (news::answer(self, prefix, after).await, None)
             }
             Ok(Asked::Item(item)) => blobs::answer(self, item, head).await,
+            Ok(Asked::Root(version)) => (self.answer_root(version), None),
             Err(refusal) => {
                 self.counts.refused.fetch_add(1, Ordering::Relaxed);
                 (refusal.into_reply(), None)
