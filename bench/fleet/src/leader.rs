@@ -50,7 +50,7 @@ pub(crate) fn run(folder: &Path) -> Result<(), Failure> {
     std::thread::spawn(move || {
         runtime.block_on(async {
             if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
-                serve(listener, served, std::future::pending()).await;
+                serve(listener, served, None, std::future::pending()).await;
             }
         });
     });

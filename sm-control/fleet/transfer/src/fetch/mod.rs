@@ -6,10 +6,12 @@
 //! than what was announced, and none is waited for without end.
 
 mod partial;
+mod secure;
 
 use std::io::{self, Read};
 use std::time::Duration;
 
+use fleet_tls::{Refused, Tls};
 use sa_fleet::identity::{Digest, Position};
 use sa_fleet::time::Boot;
 use thiserror::Error;
@@ -96,6 +98,14 @@ pub enum FetchError {
         /// What went wrong.
         why: ureq::Error,
     },
+    /// One of the two does not take the other's certificate, or the other speaks no TLS.
+    #[error("{url}: {why}")]
+    Refused {
+        /// Who was asked.
+        url: String,
+        /// Why.
+        why: Refused,
+    },
     /// It has something else to say.
     #[error("{url}: answers with status {status}")]
     Status {
@@ -128,8 +138,9 @@ pub enum FetchError {
 }
 
 impl Upstream {
-    /// `url`: such as `http://leader:8042`. Nothing is asked yet.
-    pub fn new(url: &str, patience: Patience) -> Self {
+    /// `url`: such as `https://leader:8042`, with `tls`; its host is the name for which the certificate has to be. `http://` is asked without TLS, and
+    /// `https://` without `tls` gets no answer. Nothing is asked yet.
+    pub fn new(url: &str, patience: Patience, tls: Option<&Tls>) -> Self {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -138,9 +149,13 @@ impl Upstream {
             .timeout_global(Some(patience.poll))
             .user_agent(concat!("sapphired/", env!("CARGO_PKG_VERSION")))
             .build();
+        let agent = match tls {
+            Some(tls) => secure::agent(config, tls),
+            None => config.into(),
+        };
         Self {
             url: url.trim_end_matches('/').to_owned(),
-            agent: config.into(),
+            agent,
             patience,
         }
     }
@@ -270,9 +285,10 @@ impl Upstream {
     }
 
     fn transport(&self, why: ureq::Error) -> FetchError {
-        FetchError::Transport {
-            url: self.url.clone(),
-            why,
+        let url = self.url.clone();
+        match secure::refused(why) {
+            Ok(why) => FetchError::Refused { url, why },
+            Err(why) => FetchError::Transport { url, why },
         }
     }
 

@@ -3,11 +3,11 @@
 //! A request here is one of GET without a body, so that is all that is taken. What has a body, or says so, is refused and the connection
 //! closed: two readings of where a request ends are how one hides another.
 
-use std::io;
 use std::time::Duration;
 
 use httparse::{Request, Status};
-use tokio::net::TcpStream;
+
+use super::wire::Wire;
 
 /// A head is no longer: names and digests are what is in it.
 const LONGEST: usize = 4 << 10;
@@ -49,7 +49,7 @@ pub(super) enum NoHead {
 ///
 /// Memory: some hundred bytes while nothing comes, as thousands wait.
 pub(super) async fn next(
-    stream: &mut TcpStream,
+    stream: &mut impl Wire,
     rest: &mut Vec<u8>,
     within: Duration,
 ) -> Result<Head, NoHead> {
@@ -58,7 +58,7 @@ pub(super) async fn next(
 }
 
 /// Reads until a head is whole. Errors: the connection has ended, or what came is too long or no request.
-async fn read(stream: &mut TcpStream, rest: &mut Vec<u8>) -> Result<Head, NoHead> {
+async fn read(stream: &mut impl Wire, rest: &mut Vec<u8>) -> Result<Head, NoHead> {
     loop {
         if let Some((head, length)) = parsed(rest)? {
             rest.drain(..length);
@@ -69,14 +69,9 @@ async fn read(stream: &mut TcpStream, rest: &mut Vec<u8>) -> Result<Head, NoHead
         if rest.len() >= LONGEST {
             return Err(NoHead::Odd);
         }
-        // Nothing is allocated for it before something has come.
-        stream.readable().await.map_err(|_| NoHead::Over)?;
-        rest.reserve(512);
-        match stream.try_read_buf(rest) {
-            Ok(0) => return Err(NoHead::Over),
+        match stream.more(rest).await {
+            Ok(0) | Err(_) => return Err(NoHead::Over),
             Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(_) => return Err(NoHead::Over),
         }
     }
 }

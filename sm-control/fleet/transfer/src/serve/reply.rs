@@ -56,6 +56,13 @@ impl Reply {
         }
     }
 
+    /// Says that no other request is taken on this connection.
+    pub(super) fn closing(mut self) -> Self {
+        self.head.truncate(self.head.len() - 2);
+        self.head.push_str("connection: close\r\n\r\n");
+        self
+    }
+
     /// As it goes out: in one piece, so that it is one packet.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         let mut bytes = self.head.into_bytes();
