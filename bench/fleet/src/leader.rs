@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use fleet_tls::Tls;
 use fleet_transfer::clocks;
 use fleet_transfer::packed::digest;
 use fleet_transfer::serve::{Desk, Limits, serve};
@@ -34,7 +35,7 @@ pub(crate) struct Spent {
 }
 
 /// Until standard input ends. Errors: no directory, no port, no /proc.
-pub(crate) fn run(folder: &Path) -> Result<(), Failure> {
+pub(crate) fn run(folder: &Path, tls: Option<Tls>) -> Result<(), Failure> {
     let shelf = Arc::new(Shelf::open(folder)?);
     let desk = Arc::new(Desk::new(Arc::clone(&shelf), Limits::default()));
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
@@ -50,7 +51,7 @@ pub(crate) fn run(folder: &Path) -> Result<(), Failure> {
     std::thread::spawn(move || {
         runtime.block_on(async {
             if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
-                serve(listener, served, None, std::future::pending()).await;
+                serve(listener, served, tls, std::future::pending()).await;
             }
         });
     });

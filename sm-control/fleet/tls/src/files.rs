@@ -1,4 +1,7 @@
 //! The three files, and what may be wrong with them.
+//!
+//! Only their form is looked at here, and who may read the key; whether the certificate is good is found out in `loaded`. Each problem says what is
+//! expected and what to do: whoever reads it has just renewed a certificate, and has little time.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -109,15 +112,17 @@ impl std::fmt::Display for Span {
 }
 
 impl Files {
+    /// Those that count. Errors: [`Fault`].
     pub(crate) fn authorities(&self) -> Result<Vec<CertificateDer<'static>>, Fault> {
         certificates(&self.ca)
     }
 
+    /// The certificate of this host first. Errors: [`Fault`].
     pub(crate) fn chain(&self) -> Result<Vec<CertificateDer<'static>>, Fault> {
         certificates(&self.cert)
     }
 
-    /// Its mode is looked at in the opened file, so that it is that of what is read.
+    /// Its mode is looked at in the opened file, so that it is that of what is read. Errors: [`Fault`].
     pub(crate) fn private_key(&self) -> Result<PrivateKeyDer<'static>, Fault> {
         let problem = |problem| fault(&self.key, problem);
         let (file, mode) = opened(&self.key).map_err(|why| problem(Problem::Read(why)))?;
@@ -164,6 +169,7 @@ const fn damage(why: &pem::Error) -> &'static str {
     }
 }
 
+/// What every function here fails by.
 pub(crate) fn fault(path: &Path, problem: Problem) -> Fault {
     let path = path.to_owned();
     Fault { path, problem }
@@ -179,6 +185,7 @@ fn opened(path: &Path) -> io::Result<(File, u32)> {
     Ok((file, mode))
 }
 
+/// All of a file, but no more than anybody needs. Errors: [`Problem`].
 fn text(file: File) -> Result<Vec<u8>, Problem> {
     let mut text = Vec::new();
     let read = file.take(LONGEST + 1).read_to_end(&mut text);

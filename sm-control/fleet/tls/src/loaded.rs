@@ -1,4 +1,7 @@
 //! What the three files say, once they are found to be good.
+//!
+//! A certificate is looked at as those will who are shown it: by the same authorities, for the same uses, with the same clock. So what is wrong with it
+//! is said here, at the start, and not by ten thousand hosts that refuse this one.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -32,6 +35,7 @@ impl Loaded {
         Self::read_at(files, UnixTime::now())
     }
 
+    /// As of a time. The authorities' own time is not looked at: webpki takes what stands in `ca` for good.
     fn read_at(files: &Files, now: UnixTime) -> Result<Self, Fault> {
         let provider = Arc::new(ring::default_provider());
         let mut roots = RootCertStore::empty();
@@ -118,6 +122,7 @@ type Use = (&'static str, &'static str);
 const ASKS: Use = ("clients", "clientAuth");
 const ANSWERS: Use = ("servers", "serverAuth");
 
+/// In words for who has the files; rustls's are for who has the connection.
 fn problem_of((why, of): (Error, Use), files: &Files, now: UnixTime) -> Problem {
     use CertificateError as Of;
     let apart = |one: UnixTime, other: UnixTime| {

@@ -1,4 +1,7 @@
 //! Why a connection did not come about.
+//!
+//! The same words for both sides: what one host counts as `expired` of another, that one counts as `refused_there`, so an operator who looks at either
+//! finds the host whose files are to be renewed.
 
 use std::error::Error as StdError;
 use std::io;
@@ -88,6 +91,7 @@ impl Refusal {
         }
     }
 
+    /// What an error of a handshake means here.
     pub(crate) fn of(error: &Error) -> Self {
         use CertificateError as Of;
         match error {
@@ -150,6 +154,7 @@ impl Refusal {
 pub struct Refusals([AtomicU64; Refusal::ALL.len()]);
 
 impl Refusals {
+    /// One more.
     pub(crate) fn count(&self, refusal: Refusal) {
         if let Some(count) = self.0.get(refusal as usize) {
             count.fetch_add(1, Ordering::Relaxed);

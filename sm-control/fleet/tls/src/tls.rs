@@ -1,5 +1,9 @@
 //! What is held now, and how a renewed certificate is taken up.
+//!
+//! Files are put in place one after the other, so for a moment a new certificate stands beside an old key: that is a fault like any other, for as long as it lasts, and
+//! what is held meanwhile is what was good before.
 
+use std::collections::HashMap;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -19,6 +23,9 @@ use crate::verify::Clients;
 /// How often the files are looked at, at most.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How often the same is said of one that is asked.
+const SAY: Duration = Duration::from_secs(600);
+
 /// TLS of this host, for both sides; a copy is the same.
 ///
 /// Each connection begins with what the files say then: at most once a second their times are looked at, and what has changed is read. Where
@@ -26,12 +33,15 @@ const LOOK: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub struct Tls(Arc<Shared>);
 
+/// What all copies have.
 #[derive(Debug)]
 struct Shared {
     files: Files,
     clients: Clients,
     now: Mutex<Now>,
     counts: Counts,
+    /// What was said last of who is asked, and when.
+    said: Mutex<HashMap<String, (Refusal, Instant)>>,
 }
 
 /// Since the start.
@@ -56,6 +66,7 @@ pub enum Side {
     Server,
 }
 
+/// What changes.
 #[derive(Debug)]
 struct Now {
     looked: Instant,
@@ -65,6 +76,7 @@ struct Now {
     wrong: Option<String>,
 }
 
+/// What the files said when they were good last.
 #[derive(Debug, Clone)]
 struct Held {
     server: Arc<ServerConfig>,
@@ -92,6 +104,7 @@ impl Tls {
             clients,
             now: Mutex::new(now),
             counts: Counts::default(),
+            said: Mutex::default(),
         })))
     }
 
@@ -137,13 +150,31 @@ impl Tls {
         Some(refused)
     }
 
-    /// Counts a refusal. `who`: for the log of who looks closely; a stranger cannot fill any other.
+    /// Counts a refusal. `who`: one of those that are asked is said to people, now and then; strangers cannot fill a log.
     pub fn refused(&self, side: Side, who: &dyn std::fmt::Display, refusal: Refusal) {
-        debug!("fleet: {who}: {refusal}");
         match side {
-            Side::Client => self.0.counts.clients.count(refusal),
-            Side::Server => self.0.counts.servers.count(refusal),
+            Side::Client => {
+                debug!("fleet: {who}: {refusal}");
+                self.0.counts.clients.count(refusal);
+            }
+            Side::Server => {
+                if self.is_new(who.to_string(), refusal) {
+                    warn!("fleet: {who}: {refusal}");
+                }
+                self.0.counts.servers.count(refusal);
+            }
         }
+    }
+
+    /// Whether it was not said a short time ago. Those who are asked are those of the configuration, so there are few.
+    fn is_new(&self, who: String, refusal: Refusal) -> bool {
+        let mut said = self.0.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = said.get(&who);
+        let is_new = before.is_none_or(|(what, at)| *what != refusal || at.elapsed() > SAY);
+        if is_new {
+            said.insert(who, (refusal, Instant::now()));
+        }
+        is_new
     }
 
     /// With what the files say now. Three looks at a directory, and some kB where something has changed: an event loop can wait for that.
@@ -163,6 +194,7 @@ impl Tls {
         now
     }
 
+    /// Reads the files. What is held is replaced as a whole or not at all.
     fn renew(&self, now: &mut Now) {
         let counts = &self.0.counts;
         match Held::read(&self.0.files, self.0.clients) {
@@ -186,6 +218,7 @@ impl Tls {
 }
 
 impl Held {
+    /// Errors: [`Fault`].
     fn read(files: &Files, clients: Clients) -> Result<Self, Fault> {
         let loaded = Loaded::read(files)?;
         let problem = |why| fault(&files.cert, Problem::Certificate(why));
@@ -198,6 +231,7 @@ impl Held {
     }
 }
 
+/// None where a file is not there, which is another than any that is.
 fn stamps(files: &Files) -> [Option<Stamp>; 3] {
     let stamp = |path: &Path| {
         let about = path.metadata().ok()?;

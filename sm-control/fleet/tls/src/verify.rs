@@ -1,4 +1,7 @@
 //! Who is believed: what rustls says of a certificate, and then its role.
+//!
+//! Chains, times, names and signatures are webpki's work, and nothing of it is done again or left out: these two ask it first, and only what it has let through
+//! is asked for its role. What they refuse comes out of the handshake as a [`Refusal`], and the other side gets an alert.
 
 use std::sync::Arc;
 
@@ -156,6 +159,7 @@ impl ServerCertVerifier for OfServers {
     }
 }
 
+/// An error of a builder, as one of rustls.
 fn other(error: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::Other(OtherError(Arc::new(error)))
 }

@@ -8,6 +8,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use fleet_tls::{Files, Loaded, Role};
@@ -188,4 +189,36 @@ fn says(files: &Files, name: &str, words: &str) {
     let said = Loaded::read(files).unwrap_err().to_string();
     let begins = said.split(": ").next().is_some_and(|it| it.ends_with(name));
     assert!(begins && said.contains(words), "{name}, {words}: {said}");
+}
+
+#[test]
+fn what_the_page_makes_by_openssl_is_taken() {
+    if Command::new("openssl").arg("version").output().is_err() {
+        eprintln!("skipped: there is no openssl here");
+        return;
+    }
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/fleet.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, section) = page.split_once("## 6. TLS between hosts").unwrap();
+    let (_, block) = section.split_once("```sh\n").unwrap();
+    let (script, _) = block.split_once("```").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let made = Command::new("sh")
+        .args(["-euc", script])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    for (host, role) in [
+        ("sm-a", Role::Leader),
+        ("relay-1", Role::Relay),
+        ("node-17", Role::Node),
+    ] {
+        let files = Files {
+            ca: folder.path().join("ca.pem"),
+            cert: folder.path().join(host).join("cert.pem"),
+            key: folder.path().join(host).join("key.pem"),
+        };
+        assert_eq!(Loaded::read(&files).unwrap().role(), role);
+    }
 }

@@ -125,6 +125,29 @@ fn who_has_no_good_certificate_is_refused_counted_and_told() {
 }
 
 #[test]
+fn a_follower_whose_certificate_is_refused_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let (site, others) = (Site::new(), Site::called("others"));
+    let tls = site.tls(&folder.path().join("tls"), "leader");
+    let desk = desk(&folder.path().join("blobs"), Limits::default());
+    let serving = serving(&desk, Some(&tls));
+    // It goes by both authorities, and the leader by one of them.
+    let files = site.lay(&folder.path().join("node"), &site.made("node"));
+    let authority = std::fs::read(&files.ca).unwrap();
+    others.lay(&folder.path().join("node"), &others.made("node"));
+    let both = [authority, std::fs::read(&files.ca).unwrap()].concat();
+    std::fs::write(&files.ca, both).unwrap();
+    let node = Tls::open(files, Clients::Required).unwrap();
+    let url = format!("https://{}", serving.address());
+    // More than once: why it is refused must not be lost on the way.
+    for count in 1..=20 {
+        assert_eq!(refusal(&url, &node), Some(Refusal::RefusedThere));
+        assert_eq!(node.counts().servers.of(Refusal::RefusedThere), count);
+    }
+    assert_eq!(tls.counts().clients.of(Refusal::OtherAuthority), 20);
+}
+
+#[test]
 fn certificates_may_be_optional_but_what_is_shown_has_to_be_good() {
     let folder = tempfile::tempdir().unwrap();
     let site = Site::new();

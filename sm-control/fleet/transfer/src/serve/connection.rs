@@ -31,7 +31,9 @@ pub(super) fn admit(stream: TcpStream, from: SocketAddr, desk: &Arc<Desk>, tls: 
             until_closed(stream, None, &place.0).await;
         })),
         Some(tls) => drop(tokio::spawn(async move {
-            if let Some(stream) = handshake::accept(stream, from, &place.0, &tls).await {
+            // Gone when it is over: it is larger than what comes then.
+            let accepting = Box::pin(handshake::accept(stream, from, &place.0, &tls));
+            if let Some(stream) = accepting.await {
                 let until = Instant::now() + place.0.limits.shown;
                 until_closed(stream, Some(until), &place.0).await;
             }

@@ -99,7 +99,7 @@ pub(super) async fn accept(
     from: SocketAddr,
     desk: &Desk,
     tls: &Tls,
-) -> Option<TlsStream<TcpStream>> {
+) -> Option<Box<TlsStream<TcpStream>>> {
     let refused = |refusal| {
         tls.refused(Side::Client, &from, refusal);
         None
@@ -120,7 +120,7 @@ pub(super) async fn accept(
     let accepted = timeout(limit, accepting.into_fallible()).await;
     drop(turn);
     match accepted {
-        Ok(Ok(stream)) => Some(stream),
+        Ok(Ok(stream)) => Some(Box::new(stream)),
         Ok(Err((why, stream))) => {
             if tls.failed(Side::Client, &from, &why).is_some() {
                 let _ = timeout(LINGER, until_read(stream)).await;

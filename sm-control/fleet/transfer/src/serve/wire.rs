@@ -38,7 +38,8 @@ impl Wire for TcpStream {
     }
 }
 
-impl Wire for TlsStream<TcpStream> {
+/// On the heap: what waits with it is moved about when it begins, and would have room for each of its places.
+impl Wire for Box<TlsStream<TcpStream>> {
     async fn more(&mut self, to: &mut Vec<u8>) -> io::Result<usize> {
         // The first byte is waited for; those that came in one piece with it are there then.
         let mut first = [0];
