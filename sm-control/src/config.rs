@@ -21,6 +21,7 @@
 
 mod beside;
 mod document;
+mod fleet;
 mod health;
 mod inputs;
 mod live;
@@ -45,6 +46,7 @@ use document::{At, Document};
 use sa_fabric::intake::{self, Kind, SizeLimits};
 
 pub use beside::OpenSmSection;
+pub use fleet::{FleetContradiction, FleetRole, FleetSection};
 pub use health::{ClearRule, HealthSection};
 pub use live::{FabricSaSection, SourceContradiction};
 pub use local_service::{LocalContradiction, LocalServiceSection, PathsFrom};
@@ -105,6 +107,8 @@ pub struct Config {
     pub http: Option<HttpSection>,
     /// How this host's kernel is answered; absent: not at all.
     pub local_service: Option<LocalServiceSection>,
+    /// Other hosts that answer from the same snapshot; absent: none.
+    pub fleet: Option<FleetSection>,
     /// What log lines look like.
     #[serde(default)]
     pub log: LogSection,
@@ -169,6 +173,8 @@ pub enum Source {
     Snapshot,
     /// This process is the Subnet Manager: it finds the fabric and programs it.
     Sweep,
+    /// Other hosts of a fleet, which say what is in force, too.
+    Fleet,
     /// Nowhere: there is no snapshot.
     None,
 }
@@ -290,6 +296,11 @@ impl Config {
         }
         let source = document.place("fabric", "source");
         config.can_ask().map_err(|why| At::new(source, why))?;
+        let fleet = match config.fleet {
+            Some(_) => document.place("fleet", "role"),
+            None => source,
+        };
+        config.can_follow().map_err(|why| At::new(fleet, why))?;
         config
             .can_serve_locally()
             .map_err(|why| At::new(source, why))?;
@@ -319,11 +330,16 @@ impl Config {
             self.http.as_mut().and_then(|http| http.token_file.as_mut()),
             self.opensm.as_mut().map(|opensm| &mut opensm.socket),
         ];
+        let fleet = self.fleet.as_mut().map(|section| {
+            let root = Some(&mut section.root);
+            [root, section.key.as_mut(), section.directory.as_mut()]
+        });
+        let fleet = fleet.into_iter().flatten();
         let local = self.local_service.as_mut().map(|section| {
             let class = Some(&mut section.class);
             [section.addresses.as_mut(), class]
         });
-        let local = local.into_iter().flatten();
+        let local = local.into_iter().flatten().chain(fleet);
         let sockets = self.ports.iter_mut().filter_map(PortSection::socket_mut);
         for path in paths.into_iter().chain(local).flatten().chain(sockets) {
             *path = base.join(&path);

@@ -61,6 +61,7 @@ pub fn check_sources(config: &Config) -> Result<(Vec<Remark>, String), CheckErro
             ([compiled.warnings, compiled.arbitration].concat(), summary)
         }
         Source::Snapshot => copy::check(config)?,
+        Source::Fleet => (Vec::new(), "the fleet says what is in force; nothing is read here".to_owned()),
         Source::None => (Vec::new(), "there is no fabric to read".to_owned()),
     };
     local_service::check(config)?;
@@ -104,6 +105,9 @@ pub fn check(config: &Config) -> Result<Compiled, SourceError> {
         }
         Source::Sweep => {
             Some("only the daemon sweeps it; use the snapshot in its [state] directory")
+        }
+        Source::Fleet => {
+            Some("source = \"fleet\" was compiled by the fleet's leader; use the snapshot there")
         }
         Source::None => Some("source = \"none\": there is no fabric"),
         Source::Files | Source::Sa => None,

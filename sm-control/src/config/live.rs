@@ -279,6 +279,7 @@ impl FabricSection {
         match self.source {
             Source::None => "which has no fabric",
             Source::Sweep => "which finds nodes and gives LIDs itself",
+            Source::Fleet => "whose snapshots were compiled elsewhere",
             _ => "from which nodes, LIDs and the SM's port are read",
         }
     }

@@ -21,6 +21,7 @@
 //! ```
 
 mod agreement;
+mod fleet;
 mod health;
 mod local_service;
 mod opensm;
@@ -51,6 +52,7 @@ use self::reload::caught;
 use self::services::Services;
 use self::start::Started;
 
+pub use self::fleet::FleetError;
 pub use self::local_service::LocalServiceError;
 pub use self::operators::AdminError;
 pub use self::ports::attach::AttachError;
@@ -98,6 +100,9 @@ pub enum ServerError {
     /// The thread that loads ended by a panic.
     #[error("the thread that loads is gone; see the messages above")]
     LoaderGone,
+    /// This host cannot take part in its fleet.
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
     /// Another daemon has the state directory.
     #[error(transparent)]
     State(#[from] DirectoryTaken),

@@ -59,7 +59,7 @@ fn load(config: &Config, inputs: &Inputs) -> Option<String> {
             let read = pipeline::read_but_the_fabric(inputs);
             read.err().map(|problem| problem.to_string())
         }
-        Source::Files | Source::Snapshot | Source::None => {
+        Source::Files | Source::Snapshot | Source::Fleet | Source::None => {
             match pipeline::compile(inputs, Stamp::default()) {
                 Err(PipelineError::Read(problem)) => Some(problem.to_string()),
                 Ok(_) | Err(_) => None,

@@ -57,6 +57,8 @@ pub(in crate::server) struct Status {
     lane: OnceLock<Arc<LaneTally>>,
     /// What happened, for the page.
     pub(in crate::server) happening: Arc<Happening>,
+    /// This host's part in a fleet.
+    fleet: OnceLock<FleetView>,
     /// What was in service, the newest last.
     published: ArcSwap<Vec<InService>>,
 }
@@ -232,6 +234,7 @@ impl Status {
             sweeps: OnceLock::new(),
             observed: OnceLock::new(),
             lane: OnceLock::new(),
+            fleet: OnceLock::new(),
             happening: Arc::default(),
             published: ArcSwap::default(),
         })
@@ -470,7 +473,23 @@ impl Status {
     /// as it is the rarer.
     fn out_of_service(&self) -> Option<String> {
         let doubt = self.doubt.load_full().map(|why| why.to_string());
+        let doubt = doubt.or_else(|| self.fleet()?.silent());
         doubt.or_else(|| self.sm_facts().passive.clone())
+    }
+
+    /// This host is of a fleet. Once.
+    pub(in crate::server) fn is_of_a_fleet(&self, view: FleetView) {
+        let _ = self.fleet.set(view);
+    }
+
+    /// None without `[fleet]`.
+    pub(in crate::server) fn fleet(&self) -> Option<&FleetView> {
+        self.fleet.get()
+    }
+
+    /// Whether what is in service comes from the sources.
+    pub(in crate::server) fn has_read_sources(&self) -> bool {
+        self.has_read_sources.load(Ordering::Relaxed)
     }
 
     /// Ports that wait for what they are attached to, and why.

@@ -38,6 +38,9 @@ pub(super) fn attempt(
     settled: Settled<'_>,
     way: Way<'_>,
 ) -> Result<Attempt, LoadError> {
+    if config.fabric.source == Source::Fleet {
+        return Err(LoadError::Followed);
+    }
     if config.fabric.source == Source::Snapshot {
         return Ok(Attempt::Copy(Box::new(copy::read(config)?)));
     }

@@ -13,6 +13,7 @@
 //! | sa, opensm | `sa_source::compile_from_sa`, compared with samples | `AsBefore`, unless a compilation failed since |
 //! | sweep | the Subnet Manager finds, plans and programs; what is held then | `AsBefore`, where nothing was written |
 //! | snapshot | read and verified | `SameCopy`, by its digest |
+//! | fleet | never: what it announces is published as it comes | |
 //! | none | never | |
 
 use std::sync::Arc;
@@ -57,6 +58,11 @@ pub(super) enum LoadError {
     /// The snapshot that was compiled elsewhere cannot be served.
     #[error(transparent)]
     Copy(#[from] CopyError),
+    /// There is nothing to read.
+    #[error(
+        "this host follows a fleet: what is in force is its leader's to say; `sapphire reload` there has it read anew"
+    )]
+    Followed,
     /// A defect of this program.
     #[error(
         "a defect of sapphired: it panicked at this load ({0}); the log has the place. Report it with the files of the load"

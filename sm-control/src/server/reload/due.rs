@@ -75,6 +75,8 @@ pub(in crate::server) enum Cause {
     Fabric,
     /// Files that are read besides what an SA tells are others.
     BesideSa,
+    /// The fleet that this host follows announced it.
+    Fleet,
     /// An SA or OpenSM's library told of it.
     Told(Change),
 }
@@ -107,6 +109,7 @@ impl fmt::Display for Cause {
             Self::Policy => "the policy file changed",
             Self::Fabric => "files of the fabric changed",
             Self::BesideSa => "files of the SM changed",
+            Self::Fleet => "the fleet announced it",
             Self::Told(change) => return change.fmt(f),
         })
     }

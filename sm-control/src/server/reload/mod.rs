@@ -74,7 +74,9 @@ use crossbeam_channel::{Receiver, never, select};
 use sa_source::SaReader;
 use tracing::info;
 
+use crate::checks::copy;
 use crate::config::{Config, Source};
+use crate::server::fleet::Followed;
 use crate::server::opensm::Change;
 use crate::server::operators::control::Command;
 use crate::server::operators::status::Status;
@@ -103,6 +105,8 @@ pub(in crate::server) struct Loader<'a> {
     sm: Sm,
     /// What operators order.
     commands: Receiver<Command>,
+    /// What the fleet announces; never anything where this host follows none.
+    followed: Receiver<Followed>,
     /// When to read.
     schedule: Schedule,
     /// Joins and leaves that switches are not programmed for yet.
@@ -142,7 +146,7 @@ impl<'a> Loader<'a> {
         config: &'a Config,
         status: &Arc<Status>,
         (sm, teller): (Sm, Teller<SaReader, Box<Manager>>),
-        commands: Receiver<Command>,
+        (commands, followed): (Receiver<Command>, Receiver<Followed>),
         outlets: Outlets,
         tries: (Arc<Accepted>, &'static Turn),
     ) -> Self {
@@ -150,6 +154,7 @@ impl<'a> Loader<'a> {
             config,
             sm,
             commands,
+            followed,
             schedule: Schedule::new(),
             groups: GroupChanges::new(Arc::clone(&outlets.groups)),
             sources: Sources::new(teller),
@@ -178,6 +183,8 @@ impl<'a> Loader<'a> {
             info!("the sources wait for `sapphire reload` or SIGHUP");
         } else if self.sm.can_load() {
             self.attempt(Due::ordered(Cause::Start));
+        } else if self.config.fabric.source == Source::Fleet {
+            self.report.follows();
         } else if self.config.fabric.source == Source::None {
             self.report.nothing_to_load();
         } else {
@@ -189,6 +196,7 @@ impl<'a> Loader<'a> {
     /// handled whole before the next is looked at, so there is one load at a time.
     fn serve(&mut self, reloads: &Receiver<()>) {
         let (changes, commands) = (self.sm.changes(), self.commands.clone());
+        let followed = self.followed.clone();
         let groups = self.groups.changes();
         let others = self.sources.manager().map(|it| it.identity().calls());
         let others = others.unwrap_or_else(never);
@@ -218,6 +226,11 @@ impl<'a> Loader<'a> {
                     self.follow_changes();
                 }
                 recv(groups) -> _ => self.groups.note(),
+                recv(followed) -> followed => {
+                    if let Ok(followed) = followed {
+                        self.follow_fleet(followed);
+                    }
+                }
                 default(patience) => self.heartbeat(),
             }
             self.follow_groups();
@@ -278,6 +291,15 @@ impl<'a> Loader<'a> {
         if matches!(outcome, Outcome::Failed { is_new: true, .. }) {
             self.report.reload_failed();
         }
+    }
+
+    /// Puts into service what the fleet has announced; whether it is answered from is the gate's to say.
+    fn follow_fleet(&mut self, followed: Followed) {
+        self.status.load_begins();
+        let summary = copy::summary(&followed.snapshot.info());
+        let epoch = self.publication.follow(followed, Instant::now());
+        self.status.load_ends();
+        self.report.succeeded(Some(epoch), Cause::Fleet, &summary);
     }
 
     /// Loads, and sees to it that a load that failed is tried again.

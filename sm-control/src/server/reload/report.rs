@@ -126,6 +126,13 @@ impl<'a> Report<'a> {
         self.status.loaded();
     }
 
+    /// Nothing is read here: what is in service comes from the fleet, when that announces something. The service manager must not wait
+    /// for that, as no host of a fleet would start while its leader is away.
+    pub(super) fn follows(&self) {
+        info!("waiting for what the fleet announces; until then nobody is answered");
+        tell_ready();
+    }
+
     /// A load failed; what is in service, of the epoch `current`, stays. True where the load before did
     /// not fail with the same words.
     pub(super) fn failed(

@@ -50,7 +50,8 @@ impl Sm {
     pub(super) fn can_load(&self) -> bool {
         match self.source {
             Source::OpenSm => self.beside.as_deref().is_some_and(Beside::can_ask),
-            Source::None => false,
+            // The fleet gives what is loaded, unasked.
+            Source::None | Source::Fleet => false,
             Source::Files | Source::Sa | Source::Snapshot | Source::Sweep => true,
         }
     }

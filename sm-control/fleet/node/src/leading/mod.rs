@@ -94,17 +94,33 @@ pub enum Order {
 /// A leader that runs. It ends when this is dropped; followers go on until their deadlines.
 #[derive(Debug)]
 pub struct Running {
-    orders: Sender<Input>,
+    orders: Orders,
     end: Sender<()>,
     thread: Option<JoinHandle<()>>,
     /// What it says of itself.
     pub said: Board,
 }
 
-impl Running {
+/// The way to a leader for who does not own it.
+#[derive(Debug, Clone)]
+pub struct Orders(Sender<Input>);
+
+impl Orders {
     /// Tells it a person's word. False: it is busy with others, or has ended.
+    pub fn give(&self, order: Order) -> bool {
+        self.0.try_send(Input::Ordered(order)).is_ok()
+    }
+}
+
+impl Running {
+    /// To be given to who may order.
+    pub fn orders(&self) -> Orders {
+        self.orders.clone()
+    }
+
+    /// As [`Orders::give`].
     pub fn order(&self, order: Order) -> bool {
-        self.orders.try_send(Input::Ordered(order)).is_ok()
+        self.orders.give(order)
     }
 }
 
@@ -158,7 +174,7 @@ pub fn start(leading: Leading, source: impl Source) -> io::Result<Running> {
     let thread = thread::Builder::new().name("sa-fleet-lead".into());
     let thread = thread.spawn(move || driver.run(&inbox, &ends))?;
     Ok(Running {
-        orders: tell,
+        orders: Orders(tell),
         end,
         thread: Some(thread),
         said,

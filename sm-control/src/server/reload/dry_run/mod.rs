@@ -110,6 +110,7 @@ impl Ground {
                 "this sapphired is the Subnet Manager: `sapphire plan` says what a reload would write to the subnet and whose \
                  paths and SLs that changes, and writes nothing"
             }
+            Source::Fleet => "this host follows a fleet: what is in force is its leader's to say",
             Source::None => "source = \"none\": there is no fabric to load",
         };
         Err(Refusal::failed(words))
