@@ -78,7 +78,7 @@ impl Follower {
     /// Ports of this host in the subnet, by GUID. Empty on a host without the driver.
     fn own_ports(&self) -> Vec<(u64, HostPort)> {
         let ports = self.sysfs.ports().into_iter();
-        let ports = ports.filter(|port| port.is_active && port.gid.prefix() == self.subnet.0);
+        let ports = ports.filter(|port| port.is_active && port.gid.prefix() == self.subnet);
         ports.map(|port| (port.gid.interface_id(), port)).collect()
     }
 
@@ -87,9 +87,9 @@ impl Follower {
         let own = self.own_ports();
         let mut lids = BTreeMap::new();
         for (guid, port) in &own {
-            let known = snapshot.port_by_guid(guid.to_be_bytes());
+            let known = snapshot.port_by_guid(*guid);
             let Some(known) = known else { continue };
-            let lid = Lid::new(snapshot.port(known).lid.get()).ok();
+            let lid = Lid::new(snapshot.port(known).lid).ok();
             if lid != port.lid {
                 return Err(format!(
                     "{port} has LID {}, and the snapshot says {}: it is of another fabric, or LIDs have changed since",

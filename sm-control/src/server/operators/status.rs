@@ -27,6 +27,7 @@ use super::happening::Happening;
 use super::port_history::{PortHistory, PortSummary};
 use super::sweeps::Sweeps;
 use crate::config::{Config, PortSection, Role};
+use crate::server::fleet::FleetView;
 use crate::server::health::Observed;
 use crate::server::slow_lane::LaneTally;
 
