@@ -33,6 +33,7 @@ use sm_port::OverRelay;
 use tracing::warn;
 
 use super::agreement::{self, Doubts};
+use super::fleet::{self, Inside};
 use super::health::{self, Observed};
 use super::opensm::{self, Beside, Gate};
 use super::operators::admin;
@@ -52,7 +53,7 @@ use super::state_directory::EarlierRun;
 use super::subnet_manager::{Manager, Traps};
 use super::{JOURNAL_FILE, ServerError, local_service, shadow, slow_lane};
 use crate::checks::placement::Placement;
-use crate::config::{Config, PortSection, RingSection, Role, Source};
+use crate::config::{Config, FleetSection, PortSection, RingSection, Role, Source};
 
 /// A daemon that serves, and has nothing to answer from yet. Its parts go to two threads: the
 /// loader stays in this one, the services go to the main thread.
@@ -161,6 +162,14 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
     let gated = (reader(&publisher)?, shared.fleet_gate.clone());
     let local = local_service::start(config, gated, origin, &status)?;
     let compared = start_agreement(config, reader(&publisher)?, &shared, &status)?;
+    let inside = Inside {
+        reader: reader(&publisher)?,
+        gate: shared.fleet_gate.clone(),
+        doubts: &shared.doubts,
+        readings: shared.readings.clone(),
+        status: &status,
+    };
+    let (fleet, followed) = fleet::start(config, inside)?;
     let watchdog = Watchdog::new(ports.counts, Arc::clone(&shared.turns), local.as_ref());
     // Two threads have it: the one that loads gives rings their LID, the one that ends takes them
     // down.
@@ -180,7 +189,14 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
     let is_sm = config.fabric.source == Source::Sweep;
     let told = compared.or_else(|| is_sm.then(|| shared.traps.changes()));
     let sm = Sm::new(config, beside, doubts, told);
-    let loader = Loader::new(config, &status, (sm, teller), commands, outlets, tries);
+    let loader = Loader::new(
+        config,
+        &status,
+        (sm, teller),
+        (commands, followed),
+        outlets,
+        tries,
+    );
     let services = Services {
         stop: shared.stop,
         workers: ports.workers,
@@ -197,6 +213,7 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         long_load: LongLoad::default(),
         identity,
         doubts: shared.doubts,
+        fleet,
     };
     Ok(Started {
         loader,
@@ -207,9 +224,9 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
 
 /// The gate of the fleet that this host follows, shut; none where it follows none. Made here alone: who talks to the
 /// fleet opens it, and the daemon's answers end with it.
-const fn fleet_gate(_: &Config) -> Option<Arc<FleetGate>> {
-    // No configuration has a fleet yet.
-    None
+fn fleet_gate(config: &Config) -> Option<Arc<FleetGate>> {
+    let follows = config.fleet.as_ref().is_some_and(FleetSection::follows);
+    follows.then(|| Arc::new(FleetGate::new()))
 }
 
 /// Another reader of what is published. Each thread that looks at snapshots has one of its own,

@@ -27,6 +27,7 @@ use tracing::{error, warn};
 
 use super::ServerError;
 use super::agreement::Doubts;
+use super::fleet::Fleet;
 use super::health::HealthWatch;
 use super::local_service::LocalService;
 use super::opensm::{Beside, Gate};
@@ -88,6 +89,8 @@ pub(super) struct Services {
     pub(super) watchdog: Watchdog,
     /// Of the thread that loads.
     pub(super) long_load: LongLoad,
+    /// This host's part in a fleet.
+    pub(super) fleet: Option<Fleet>,
     /// The Subnet Manager of this process, as others see it.
     pub(super) identity: Option<Arc<Identity>>,
 }
@@ -147,6 +150,8 @@ impl Services {
         // Relaxed: each thread looks again within its turn, and nothing is handed over by the flag.
         self.stop.store(true, Ordering::Relaxed);
         self.doubts.stop();
+        // Hosts go on until their deadlines, or ask the next leader; this one says nothing more.
+        let fleet = self.fleet.take();
         if let Some(beside) = &self.beside {
             beside.withdraw();
         }
@@ -157,7 +162,7 @@ impl Services {
         let local = self.local.take().inspect(LocalService::log);
         // In its own thread: the local service answers what still waits, and may wait for an SA.
         let leaving = std::thread::Builder::new().name("sa-leave".into());
-        let leaving = leaving.spawn(move || drop(local));
+        let leaving = leaving.spawn(move || drop((local, fleet)));
         let threads = self.workers.drain(..).chain(self.slow_lane.take());
         let threads = threads.chain(self.health.take().map(HealthWatch::into_thread));
         join_within(LAST_TURNS, threads.chain(leaving.ok()));

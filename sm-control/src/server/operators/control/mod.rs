@@ -19,6 +19,7 @@
 mod connection;
 mod dry_run;
 mod explain;
+mod fleet_report;
 mod health_report;
 pub(in crate::server) mod maintenance;
 mod socket;
@@ -43,6 +44,7 @@ pub(in crate::server) use dry_run::{
     DryRun, DryRunReport, LevelTransition, PolicyReport, Running, Steps,
 };
 use explain::Explained;
+use fleet_report::FleetReport;
 pub(in crate::server) use explain::Explainer;
 use health_report::HealthReport;
 use maintenance::{Report, Task};

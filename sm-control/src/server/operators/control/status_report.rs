@@ -29,6 +29,7 @@ use serde::ser::{SerializeMap, Serializer};
 use self::port::Port;
 use self::slow_lane::SlowLane;
 use self::subnet_manager::SubnetManager;
+use super::fleet_report::FleetReport;
 use crate::server::operators::counts::{Counts, Event};
 use crate::server::operators::status::{self, Status};
 
@@ -81,6 +82,8 @@ pub(in crate::server) struct StatusReport {
     subnet_manager: Option<SubnetManager>,
     /// None without one.
     local_service: Option<LocalService>,
+    /// None without `[fleet]`.
+    fleet: Option<FleetReport>,
     /// None before it runs.
     slow_lane: Option<SlowLane>,
     /// In the order of the configuration.
@@ -211,6 +214,7 @@ impl StatusReport {
                 .sweeps()
                 .map(|sweeps| SubnetManager::new(sweeps, status.observed())),
             local_service: status.local().map(LocalService::new),
+            fleet: status.fleet().map(|fleet| FleetReport::of(fleet, false)),
             slow_lane: status.lane().map(SlowLane::new),
             ports: status.ports.iter().map(Port::new).collect(),
         }

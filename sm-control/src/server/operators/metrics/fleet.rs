@@ -69,10 +69,6 @@ fn followed(said: &Said, page: &mut Page<'_>) -> fmt::Result {
         failed_stores,
         publications,
     } = said.counts;
-    let of = |label: &'static str, rows: Vec<(&str, u64)>| {
-        let rows = rows.into_iter();
-        rows.map(move |(name, value)| ([(label, name.to_owned())], value))
-    };
     let polls = vec![("news", news), ("quiet", quiet), ("unanswered", unanswered)];
     page.counter("fleet_polls", "Polls for announcements, by what came", of("result", polls))?;
     let files = vec![
@@ -102,6 +98,15 @@ fn followed(said: &Said, page: &mut Page<'_>) -> fmt::Result {
         ([("reason", reason.name().to_owned())], count)
     });
     page.counter("fleet_refused", "Announcements that were not believed", refused)
+}
+
+/// Rows of a family that are told apart by one label.
+fn of(
+    label: &'static str,
+    rows: Vec<(&'static str, u64)>,
+) -> impl Iterator<Item = ([(&'static str, String); 1], u64)> {
+    let rows = rows.into_iter();
+    rows.map(move |(name, value)| ([(label, name.to_owned())], value))
 }
 
 /// Who follows this host.

@@ -8,11 +8,12 @@
 //! Sizes and epochs are gauges, hence floating point: exact up to 2^53.
 //!
 //! ```text
-//!  GET /metrics ─> Metrics::text ─> OfStatus::encode ─> daemon, sweeps, health, local_service, ports ─> Page ─┬─> Format ─> text
+//!  GET /metrics ─> Metrics::text ─> OfStatus::encode ─> daemon, sweeps, health, local_service, fleet, ports ─> Page ─┬─> Format ─> text
 //!                               OfProcess::encode ─> process ──────────────────────────────────────────────────────┘
 //! ```
 
 mod daemon;
+mod fleet;
 mod format;
 mod health;
 mod local_service;
@@ -77,6 +78,7 @@ impl Collector for OfStatus {
         sweeps::write(status, &mut page)?;
         health::write(status, &mut page)?;
         local_service::write(status, &mut page)?;
+        fleet::write(status, &mut page)?;
         ports::write(status, &mut page)
     }
 }
