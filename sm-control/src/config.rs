@@ -46,7 +46,7 @@ use document::{At, Document};
 use sa_fabric::intake::{self, Kind, SizeLimits};
 
 pub use beside::OpenSmSection;
-pub use fleet::{FleetContradiction, FleetRole, FleetSection};
+pub use fleet::{EtcdSection, FleetContradiction, FleetRole, FleetSection};
 pub use health::{ClearRule, HealthSection};
 pub use live::{FabricSaSection, SourceContradiction};
 pub use local_service::{LocalContradiction, LocalServiceSection, PathsFrom};

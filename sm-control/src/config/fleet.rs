@@ -59,12 +59,29 @@ pub struct FleetSection {
     /// How often own ports are looked at. Units: ms.
     #[serde(default = "look_ms")]
     pub look_ms: NonZeroU32,
+    /// Of a leader: the etcd that says who leads; absent: this host leads until a person has another lead.
+    pub etcd: Option<EtcdSection>,
     /// What was issued far from this host's wall clock is refused. For hosts whose clocks are kept right.
     #[serde(default)]
     pub strict_clock: bool,
     /// Go on when nothing has been heard for too long. Wrong answers are possible then, and nobody is told.
     #[serde(default)]
     pub serve_stale: bool,
+}
+
+/// `[fleet.etcd]`: several leaders' hosts, one of which leads.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EtcdSection {
+    /// Its members, as `http://HOST:PORT`.
+    pub endpoints: Vec<String>,
+    /// A leader that is gone is replaced after so long. Units: s.
+    #[serde(default = "lease_s")]
+    pub lease_s: NonZeroU32,
+}
+
+const fn lease_s() -> NonZeroU32 {
+    NonZeroU32::new(5).unwrap()
 }
 
 /// What a host does in its fleet.
@@ -258,6 +275,7 @@ impl FleetSection {
         }
         let no_use = [
             ("key", follows && self.key.is_some()),
+            ("etcd", follows && self.etcd.is_some()),
             ("listen", role == FleetRole::Follower && self.listen.is_some()),
             ("ttl_s", follows && self.ttl_s != ttl_s()),
             ("at_once", leads && self.at_once != at_once()),
@@ -337,6 +355,7 @@ mod tests {
             (FLEET, follower("key = \"k\"\n"), "no use for `key`"),
             (FLEET, follower("listen = \"127.0.0.1:0\"\n"), "no use for `listen`"),
             (FLEET, follower("ttl_s = 31\n"), "no use for `ttl_s`"),
+            (FLEET, follower("[fleet.etcd]\nendpoints = []\n"), "no use for `etcd`"),
             (FILES, format!("{LEADER}serve_stale = true\n"), "no use for `serve_stale`"),
             (FLEET, FOLLOWER.replace("http://", "ftp://"), "is no address to ask"),
             (FLEET, FOLLOWER.replace("sm-a:8042\"", "sm-a/x\""), "is no address to ask"),

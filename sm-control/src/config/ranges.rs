@@ -64,7 +64,7 @@ const LIDS: RangeInclusive<i128> = 1..=49_151;
 /// All of them. What follows OpenSM or the kernel is as there; the rest is what a start can
 /// allocate and what a wait can mean. A key that takes a number and is not in here fails a test of
 /// the manual.
-pub const RANGES: [Range; 85] = [
+pub const RANGES: [Range; 86] = [
     range("fabric", "lmc", 0..=7, ", an LMC"),
     range("fabric.sa", "port", 1..=254, ", a port of the device"),
     range("fabric.sa", "sa_lid", LIDS, ", the LID of a port"),
@@ -144,6 +144,7 @@ pub const RANGES: [Range; 85] = [
     range("fleet", "ttl_s", 3..=300, " s"),
     range("fleet", "at_once", 1..=8, " of them"),
     range("fleet", "look_ms", 1..=MINUTE, " ms"),
+    range("fleet.etcd", "lease_s", 3..=60, " s"),
     range("log", "per_second", 0..=1_000_000, " lines"),
     range("limits", "options_mib", MIB, " MiB"),
     range("limits", "policy_mib", 1..=16, " MiB"),

@@ -11,6 +11,7 @@
 //!
 //! What is announced, believed and handed on is `sa-fleet`'s to say; what moves is `fleet-node`'s.
 
+mod engine;
 mod following;
 mod leading;
 mod view;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::Receiver;
-use fleet_engine::{Embedded, OpenError};
+use fleet_engine::OpenError;
 use fleet_keys::{KeyProblem, LeaderKeyFile};
 use fleet_node::following::Following;
 use fleet_node::leading::Leading;
@@ -121,6 +122,9 @@ pub enum FleetError {
     /// What leads.
     #[error("[fleet] directory: {0}")]
     Engine(#[from] OpenError),
+    /// The etcd that says who leads.
+    #[error("[fleet.etcd]: {0}")]
+    Etcd(String),
     /// Where others ask.
     #[error("[fleet] listen: {address}: {why}")]
     Listen {
@@ -212,7 +216,7 @@ fn lead(
         let root = section.root.clone();
         return Err(FleetError::Stranger { key: path, root });
     }
-    let engine = Embedded::open(&place.directory.join(ENGINE))?;
+    let engine = engine::open(section, &trust.fleet, &place.directory.join(ENGINE))?;
     let settings = LeaderSettings {
         judge: judge(section, &place.root),
         key,
@@ -222,7 +226,7 @@ fn lead(
     };
     let leading = Leading {
         settings,
-        engine: Box::new(engine),
+        engine,
         peers: upstreams(section),
         root: place.root,
         shelf: place.shelf,
