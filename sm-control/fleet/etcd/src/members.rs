@@ -4,6 +4,7 @@
 //! or no answer in time the next one is asked, by a new client, since nobody knows what the old connection is good for. A new client counts
 //! when it has brought one answer, so that what changes anything is sent to a member that was well a moment ago.
 
+use std::error::Error as _;
 use std::future::Future;
 use std::time::Duration;
 
@@ -141,9 +142,21 @@ impl Failure {
                 return Self::LeaseGone;
             }
             // Its own words without those of the client around them.
-            Error::GRpcStatus(status) => status.message().to_owned(),
-            other => other.to_string(),
+            Error::GRpcStatus(status) => with_root(status.message(), status.source()),
+            other => with_root(&other.to_string(), other.source()),
         };
         Self::Unclear(format!("{endpoint}: {trouble}"))
+    }
+}
+
+/// "tcp connect error" alone leaves open whether nobody listens or no way leads there.
+fn with_root(what: &str, source: Option<&(dyn std::error::Error + 'static)>) -> String {
+    let mut root = source;
+    while let Some(deeper) = root.and_then(std::error::Error::source) {
+        root = Some(deeper);
+    }
+    match root.map(ToString::to_string) {
+        Some(root) if root != what => format!("{what}: {root}"),
+        _ => what.to_owned(),
     }
 }

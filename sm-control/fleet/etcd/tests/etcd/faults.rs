@@ -3,13 +3,15 @@
 use std::time::{Duration, Instant};
 
 use fleet_engine::{Answer, Engine};
-use fleet_etcd::Etcd;
+use fleet_etcd::{Etcd, EtcdSettings};
 use sa_fleet::leader::{Call, Revision};
 use sa_rig::wait_for;
 
 use super::rig::{Cluster, PATIENCE, TIMEOUT, bounded, led};
 
 const THREE: &[&str] = &["--pre-vote"];
+/// Outlasts whatever else this host does meanwhile: it is members that fail here, and not leases.
+const LONG: Duration = Duration::from_secs(30);
 
 /// A leader that asks a certain member first.
 struct Lead {
@@ -19,8 +21,11 @@ struct Lead {
 }
 
 impl Lead {
-    fn by(etcd: &Cluster, number: usize) -> Self {
-        let mut settings = etcd.settings();
+    fn by(etcd: &Cluster, number: usize, lease: Duration) -> Self {
+        let mut settings = EtcdSettings {
+            lease,
+            ..etcd.settings()
+        };
         settings.endpoints.rotate_left(number);
         let mut engine = Etcd::start(settings).unwrap();
         let (term, found) = led(&mut engine);
@@ -98,7 +103,7 @@ fn a_term_outlives_one_of_three() {
         return;
     };
     let follows = (etcd.leads() + 1) % 3;
-    let mut lead = Lead::by(&etcd, follows);
+    let mut lead = Lead::by(&etcd, follows, LONG);
     etcd.kill(follows);
     lead.recovers("the member that is asked killed");
     lead.resigns();
@@ -106,7 +111,7 @@ fn a_term_outlives_one_of_three() {
     etcd.is_well(follows);
 
     let leads = etcd.leads();
-    let mut lead = Lead::by(&etcd, leads);
+    let mut lead = Lead::by(&etcd, leads, LONG);
     etcd.kill(leads);
     lead.recovers("the same, and it led the others");
     lead.resigns();
@@ -114,7 +119,7 @@ fn a_term_outlives_one_of_three() {
     etcd.is_well(leads);
 
     let leads = etcd.leads();
-    let mut lead = Lead::by(&etcd, leads);
+    let mut lead = Lead::by(&etcd, leads, LONG);
     etcd.signal(leads, "STOP");
     lead.recovers("the same, paused");
     etcd.signal(leads, "CONT");
@@ -127,7 +132,7 @@ fn without_a_majority_nothing_is_known_in_time_and_with_it_the_term_goes_on() {
     let Some(mut etcd) = Cluster::three() else {
         return;
     };
-    let mut lead = Lead::by(&etcd, 0);
+    let mut lead = Lead::by(&etcd, 0, LONG);
     (0..2).for_each(|number| etcd.kill(number));
     let mut longest = Duration::ZERO;
     let asked = [
@@ -155,7 +160,8 @@ fn a_member_that_led_and_was_paused_for_longer_than_a_lease_does_no_harm() {
         return;
     };
     let leads = etcd.leads();
-    let mut lead = Lead::by(&etcd, (leads + 1) % 3);
+    let lease = Duration::from_secs(5);
+    let mut lead = Lead::by(&etcd, (leads + 1) % 3, lease);
     etcd.signal(leads, "STOP");
     let (paused, mut unknown) = (Instant::now(), 0);
     wait_for("more than a lease", PATIENCE, || {

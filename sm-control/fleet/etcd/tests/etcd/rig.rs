@@ -120,6 +120,11 @@ impl Cluster {
         )
     }
 
+    /// As it is by itself: a lease of five seconds and calls of two.
+    pub(crate) fn engine(&self) -> Etcd {
+        Etcd::start(self.settings()).unwrap()
+    }
+
     /// With a lease of two seconds and calls of one, for what waits for the end of a lease.
     pub(crate) fn hasty(&self) -> Etcd {
         Etcd::start(EtcdSettings {
