@@ -20,6 +20,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use sa_compiler::pipeline;
+use sa_fastpath::gate::Gate as FleetGate;
 use sa_fastpath::publish::{Publisher, Reader};
 use sa_fastpath::punt::{PuntReceiver, PuntSender, Requesters, punt_queue_of};
 use sa_fastpath::sampling::Sampling;
@@ -70,6 +71,9 @@ struct Shared {
     stop: Arc<AtomicBool>,
     /// Whether what is in service may be answered from.
     doubts: Arc<Doubts>,
+    /// Until when, and from which generation; none on a host that follows no fleet. Everything that answers from
+    /// snapshots has it, nothing that only shows them to operators.
+    fleet_gate: Option<Arc<FleetGate>>,
     /// What the snapshot in service was compiled from: written by the loader, read by the slow lane
     /// and the comparisons.
     state: Arc<StateInService>,
@@ -121,7 +125,10 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
     // An epoch that an earlier run has served must not come again for other bytes.
     let publisher = Publisher::starting_at(earlier.first_epoch());
     // Only now: before this line nothing of this daemon can be seen from outside but its lock.
-    let mut shared = Shared::default();
+    let mut shared = Shared {
+        fleet_gate: fleet_gate(config),
+        ..Shared::default()
+    };
     shared.beside = opensm::start(config, &shared.doubts)?.map(Arc::new);
     let (punted, mut ports) = attach_all(config, &publisher, &shared)?;
     let replies = core::mem::take(&mut ports.replies);
@@ -151,7 +158,8 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         readings: shared.readings.clone(),
         muted: shared.doubts.muted(),
     };
-    let local = local_service::start(config, reader(&publisher)?, origin, &status)?;
+    let gated = (reader(&publisher)?, shared.fleet_gate.clone());
+    let local = local_service::start(config, gated, origin, &status)?;
     let compared = start_agreement(config, reader(&publisher)?, &shared, &status)?;
     let watchdog = Watchdog::new(ports.counts, Arc::clone(&shared.turns), local.as_ref());
     // Two threads have it: the one that loads gives rings their LID, the one that ends takes them
@@ -195,6 +203,13 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         services,
         earlier,
     })
+}
+
+/// The gate of the fleet that this host follows, shut; none where it follows none. Made here alone: who talks to the
+/// fleet opens it, and the daemon's answers end with it.
+const fn fleet_gate(_: &Config) -> Option<Arc<FleetGate>> {
+    // No configuration has a fleet yet.
+    None
 }
 
 /// Another reader of what is published. Each thread that looks at snapshots has one of its own,
@@ -337,6 +352,7 @@ fn worker_setup(
         gate: beside.and_then(|beside| beside.gate_of(section)),
         lender: beside.and_then(|beside| beside.lender_of(section, stats)),
         muted: shared.doubts.muted(),
+        fleet_gate: shared.fleet_gate.clone(),
         smps: None,
     }
 }
@@ -372,6 +388,7 @@ fn start_slow_lane(
         reader,
         newest: Arc::clone(&shared.state),
         muted: shared.doubts.muted(),
+        gate: shared.fleet_gate.clone(),
         tally: Arc::clone(&shared.tally),
     };
     let beside = shared.beside.as_ref();

@@ -21,6 +21,7 @@ use std::thread::JoinHandle;
 
 use sa_answer::access::Access;
 use sa_fastpath::affinity;
+use sa_fastpath::gate::Gate as FleetGate;
 use sa_fastpath::overload::Limits;
 use sa_fastpath::publish::Reader;
 use sa_fastpath::punt::PuntSender;
@@ -81,6 +82,8 @@ pub(in crate::server) struct WorkerSetup {
     pub(in crate::server) lender: Option<Arc<Link>>,
     /// Nobody is answered while this holds.
     pub(in crate::server) muted: Arc<AtomicBool>,
+    /// Nor while this is not open for the snapshot in service.
+    pub(in crate::server) fleet_gate: Option<Arc<FleetGate>>,
     /// Where SMPs that come to a simulated port go; none where this process is no SM, or another port is the SM's.
     pub(in crate::server) smps: Option<ibsim::SmpRelay>,
 }
@@ -419,13 +422,15 @@ fn serve<P: MadPort>(port: P, setup: WorkerSetup) {
         gate: _,
         lender: _,
         muted,
+        fleet_gate,
         smps: _,
     } = setup;
     let worker = Worker::new(port, reader, punt, stats);
     let mut worker = worker
         .with_access(access)
         .with_limits(limits)
-        .muted_by(muted);
+        .muted_by(muted)
+        .gated_by(fleet_gate);
     // The thread ends with its port here: a ring does not come back.
     if let Err(error) = worker.run(&stop, idle) {
         error!(port = number, "{error}; this port is not served any more");

@@ -210,7 +210,8 @@ impl<S: Attachable, P: MadPort> SupervisedPort<S, P> {
         let port = Leased::new(port, Arc::clone(&self.gate));
         let worker = Worker::new(port, setup.reader, setup.punt, Arc::clone(&setup.stats));
         let worker = worker.with_access(setup.access).with_limits(setup.limits);
-        let mut worker = worker.muted_by(Arc::clone(&setup.muted));
+        let worker = worker.muted_by(Arc::clone(&setup.muted));
+        let mut worker = worker.gated_by(setup.fleet_gate.clone());
         // The gate is the order to stop: shutting it ends the worker, not the thread.
         let ended = worker.run(self.gate.stop(), setup.idle);
         let (_, reader, punt) = worker.into_parts();

@@ -132,6 +132,13 @@ impl Port {
         }
     }
 
+    /// Sends no more of what is under way. What the transport has taken already it may still send.
+    pub(super) fn give_up(&mut self) {
+        if let Some(rmpp) = &mut self.rmpp {
+            rmpp.give_up();
+        }
+    }
+
     /// Sends a Report, a whole MAD to the address in its header.
     pub(super) fn report(&mut self, report: &Slot) -> Result<(), PortError> {
         self.out.report(report)
