@@ -224,9 +224,9 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
 
 /// The gate of the fleet that this host follows, shut; none where it follows none. Made here alone: who talks to the
 /// fleet opens it, and the daemon's answers end with it.
-const fn fleet_gate(_: &Config) -> Option<Arc<FleetGate>> {
-    // No configuration has a fleet yet.
-    None
+fn fleet_gate(config: &Config) -> Option<Arc<FleetGate>> {
+    let follows = config.fleet.as_ref().is_some_and(FleetSection::follows);
+    follows.then(|| Arc::new(FleetGate::new()))
 }
 
 /// Another reader of what is published. Each thread that looks at snapshots has one of its own,
