@@ -123,9 +123,7 @@ impl Live {
             now,
             look: self.look,
         };
-        screen
-            .terminal
-            .draw(|frame| bounds = draw(&shown, frame.area(), frame.buffer_mut()))?;
+        screen.show(|frame| bounds = draw(&shown, frame.area(), frame.buffer_mut()))?;
         for (pane, most) in bounds {
             self.view.bound(pane, most);
         }

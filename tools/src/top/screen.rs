@@ -9,18 +9,22 @@
 //! ```
 //!
 //! Only SIGKILL leaves it as it is: `reset` helps then.
+//!
+//! A picture is a synchronized update (DEC mode 2026): it takes several writes, and a terminal that knows the mode shows it when it is whole. One
+//! that does not know it passes the marks over.
 
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
-use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
 };
+use ratatui::crossterm::{execute, queue};
+use ratatui::{Frame, Terminal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{flag, low_level};
 
@@ -31,7 +35,7 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// A terminal that is taken. Dropping it gives it back.
 pub(super) struct Screen {
-    pub(super) terminal: Terminal<CrosstermBackend<Output>>,
+    terminal: Terminal<CrosstermBackend<Output>>,
 }
 
 impl Screen {
@@ -55,6 +59,21 @@ impl Screen {
             }
         }
     }
+
+    /// Shows another picture. Errors: the terminal's.
+    pub(super) fn show(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        show(&mut self.terminal, draw)
+    }
+}
+
+/// A picture, between the marks of one update.
+fn show<W: Write>(
+    terminal: &mut Terminal<CrosstermBackend<W>>,
+    draw: impl FnOnce(&mut Frame<'_>),
+) -> io::Result<()> {
+    queue!(terminal.backend_mut(), BeginSynchronizedUpdate)?;
+    terminal.draw(draw)?;
+    execute!(terminal.backend_mut(), EndSynchronizedUpdate)
 }
 
 impl Drop for Screen {
@@ -73,9 +92,9 @@ fn give_back() {
     let _ = disable_raw_mode();
 }
 
-/// What undoes [`Screen::take`] on the screen's side.
+/// What undoes [`Screen::take`] on the screen's side, also in the middle of a picture.
 fn leave(screen: &mut impl Write) -> io::Result<()> {
-    execute!(screen, LeaveAlternateScreen, Show)
+    execute!(screen, EndSynchronizedUpdate, LeaveAlternateScreen, Show)
 }
 
 /// Signals that end a program, noted in place of ending it.
@@ -110,7 +129,36 @@ impl Signals {
 
 #[cfg(test)]
 mod tests {
+    use ratatui::layout::Rect;
+    use ratatui::text::Text;
+    use ratatui::{TerminalOptions, Viewport};
+
     use super::*;
+
+    #[test]
+    fn a_picture_is_between_the_marks_of_one_update() {
+        let mut written = Vec::new();
+        let options = TerminalOptions {
+            viewport: Viewport::Fixed(Rect::new(0, 0, 80, 24)),
+        };
+        let backend = CrosstermBackend::new(&mut written);
+        let mut terminal = Terminal::with_options(backend, options).unwrap();
+        for letter in ["a", "b"] {
+            let lines = vec![letter.repeat(80); 24].join("\n");
+            show(&mut terminal, |frame| {
+                frame.render_widget(Text::raw(lines), frame.area())
+            })
+            .unwrap();
+        }
+        drop(terminal);
+        let written = String::from_utf8(written).unwrap();
+        let pictures: Vec<&str> = written.split("\u{1b}[?2026l").collect();
+        assert_eq!(pictures.len(), 3, "{written:?}");
+        for (picture, letter) in pictures.iter().zip(["a", "b"]) {
+            let update = picture.strip_prefix("\u{1b}[?2026h").unwrap();
+            assert_eq!(update.matches(letter).count(), 80 * 24, "{picture:?}");
+        }
+    }
 
     #[test]
     fn leaving_shows_the_cursor_on_the_screen_of_before() {
@@ -118,7 +166,9 @@ mod tests {
         leave(&mut written).unwrap();
         let written = String::from_utf8(written).unwrap();
         assert!(
-            written.contains("\u{1b}[?1049l") && written.contains("\u{1b}[?25h"),
+            written.starts_with("\u{1b}[?2026l")
+                && written.contains("\u{1b}[?1049l")
+                && written.contains("\u{1b}[?25h"),
             "{written:?}"
         );
     }

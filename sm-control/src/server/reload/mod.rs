@@ -348,7 +348,6 @@ impl<'a> Loader<'a> {
         self.status.load_begins();
         let outcome = self.walk(due, read_at);
         self.status.load_ends();
-        self.compiler.load_ends();
         self.schedule.ended();
         let again_in = self
             .sources
@@ -366,7 +365,10 @@ impl<'a> Loader<'a> {
         if due.cause.is_of_doubt() {
             self.sources.distrust();
         }
-        let compiled = match self.compile(due) {
+        let compiled = self.compile(due);
+        // Before anybody is told: who hears of the end of a load may ask for a dry run.
+        self.compiler.load_ends();
+        let compiled = match compiled {
             Ok(compiled) => compiled,
             Err(error) => return self.failed(&error, due),
         };

@@ -84,6 +84,7 @@ impl DryRun for DryRuns {
             let report = ground.run(&run);
             // Before it is told: who has read it may ask for the next.
             drop(run);
+            log(&report);
             // Who asked may have left.
             let _ = done.send(report);
         };
@@ -124,18 +125,13 @@ impl Ground {
         let done =
             done.unwrap_or_else(|Panicked(words)| Err(self.failed(&LoadError::Panicked(words))));
         // Whatever it says then, it says of work that was not done.
-        let done = match run.stopped() {
+        match run.stopped() {
             Some(Stopped::Left) => Err(Refusal::failed("who asked has left")),
             Some(Stopped::Load) => Err(Refusal::busy(
                 "a load is under way, and the dry run has given up; try again when it is over",
             )),
             None => done,
-        };
-        match &done {
-            Ok(report) => info!(took_ms = report.took_ms, "dry run: a reload would succeed"),
-            Err(why) => info!("dry run: {}", why.words()),
         }
-        done
     }
 
     /// As a reload says it.
@@ -156,5 +152,13 @@ impl Ground {
         let watch = run.watch();
         let section = self.config.fabric.sa.clone().unwrap_or_default();
         Some(section.live_source(Box::new(Quiet { way, watch })))
+    }
+}
+
+/// How it ended.
+fn log(report: &Result<DryRunReport, Refusal>) {
+    match report {
+        Ok(report) => info!(took_ms = report.took_ms, "dry run: a reload would succeed"),
+        Err(why) => info!("dry run: {}", why.words()),
     }
 }
