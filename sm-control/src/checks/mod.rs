@@ -61,7 +61,10 @@ pub fn check_sources(config: &Config) -> Result<(Vec<Remark>, String), CheckErro
             ([compiled.warnings, compiled.arbitration].concat(), summary)
         }
         Source::Snapshot => copy::check(config)?,
-        Source::Fleet => (Vec::new(), "the fleet says what is in force; nothing is read here".to_owned()),
+        Source::Fleet => (
+            Vec::new(),
+            "the fleet says what is in force; nothing is read here".to_owned(),
+        ),
         Source::None => (Vec::new(), "there is no fabric to read".to_owned()),
     };
     local_service::check(config)?;

@@ -147,7 +147,9 @@ impl FleetSection {
 #[non_exhaustive]
 pub enum FleetContradiction {
     /// Snapshots come from nowhere.
-    #[error("source = \"fleet\": add a [fleet] section with role = \"follower\" or \"relay\", which says from where")]
+    #[error(
+        "source = \"fleet\": add a [fleet] section with role = \"follower\" or \"relay\", which says from where"
+    )]
     NobodyToFollow,
     /// Two sources.
     #[error(
@@ -192,7 +194,9 @@ pub enum FleetContradiction {
     )]
     NoDirectory,
     /// Not an address to ask.
-    #[error("[fleet] from: \"{url}\" is no address to ask; expected one such as \"http://leader:8042\"")]
+    #[error(
+        "[fleet] from: \"{url}\" is no address to ask; expected one such as \"http://leader:8042\""
+    )]
     Url {
         /// As written.
         url: String,
@@ -258,7 +262,11 @@ impl FleetSection {
         let role = self.role;
         let (leads, follows) = (role == FleetRole::Leader, self.follows());
         let missing = [
-            ("key", leads && self.key.is_none(), "the key that it signs with"),
+            (
+                "key",
+                leads && self.key.is_none(),
+                "the key that it signs with",
+            ),
             (
                 "listen",
                 role != FleetRole::Follower && self.listen.is_none(),
@@ -276,7 +284,10 @@ impl FleetSection {
         let no_use = [
             ("key", follows && self.key.is_some()),
             ("etcd", follows && self.etcd.is_some()),
-            ("listen", role == FleetRole::Follower && self.listen.is_some()),
+            (
+                "listen",
+                role == FleetRole::Follower && self.listen.is_some(),
+            ),
             ("ttl_s", follows && self.ttl_s != ttl_s()),
             ("at_once", leads && self.at_once != at_once()),
             ("strict_clock", leads && self.strict_clock),
@@ -290,7 +301,9 @@ impl FleetSection {
 
     fn urls_are_some(&self) -> Result<(), FleetContradiction> {
         for (number, url) in self.from.iter().enumerate() {
-            let host = url.strip_prefix("http://").map(|rest| rest.trim_end_matches('/'));
+            let host = url
+                .strip_prefix("http://")
+                .map(|rest| rest.trim_end_matches('/'));
             let is_host = |host: &str| {
                 let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte);
                 !host.is_empty() && host.bytes().all(is_plain)
@@ -320,7 +333,8 @@ mod tests {
     const PORT: &str = "[[port]]\ntransport = \"ibsim\"\nnode = \"H1\"\n";
 
     fn config(fabric: &str, fleet: &str) -> Result<Config, String> {
-        let text = format!("[fabric]\n{fabric}\n{PORT}[state]\ndirectory = \"state\"\n[fleet]\n{fleet}");
+        let text =
+            format!("[fabric]\n{fabric}\n{PORT}[state]\ndirectory = \"state\"\n[fleet]\n{fleet}");
         Config::parse(&text).map_err(|problem| problem.to_string())
     }
 
@@ -333,12 +347,16 @@ mod tests {
     fn the_shortest_sections_are_enough() {
         let leader = config(FILES, LEADER).unwrap();
         let section = leader.fleet.as_ref().unwrap();
-        assert_eq!((section.ttl().as_secs(), section.beat().as_secs()), (30, 10));
+        assert_eq!(
+            (section.ttl().as_secs(), section.beat().as_secs()),
+            (30, 10)
+        );
         assert_eq!(leader.fleet_directory(), Some(PathBuf::from("state/fleet")));
         assert_eq!(section.subnet, SubnetPrefix::LINK_LOCAL);
         let follower = config(FLEET, FOLLOWER).unwrap().fleet.unwrap();
         assert!(follower.follows() && !follower.serve_stale && !follower.strict_clock);
-        let relay = FOLLOWER.replace("follower", "relay") + "listen = \"127.0.0.1:0\"\nsubnet = \"fec0:0:0:1::/64\"\n";
+        let relay = FOLLOWER.replace("follower", "relay")
+            + "listen = \"127.0.0.1:0\"\nsubnet = \"fec0:0:0:1::/64\"\n";
         let relay = config(FLEET, &relay).unwrap().fleet.unwrap();
         assert_eq!(relay.subnet, SubnetPrefix(0xfec0_0000_0000_0001));
     }
@@ -347,34 +365,81 @@ mod tests {
     fn what_cannot_be_is_refused_in_words() {
         let follower = |more: &str| format!("{FOLLOWER}{more}");
         for (fabric, fleet, expected) in [
-            (FILES, FOLLOWER.to_owned(), "write [fabric] source = \"fleet\""),
-            (FLEET, LEADER.to_owned(), "source = \"fleet\" compiles nothing"),
+            (
+                FILES,
+                FOLLOWER.to_owned(),
+                "write [fabric] source = \"fleet\"",
+            ),
+            (
+                FLEET,
+                LEADER.to_owned(),
+                "source = \"fleet\" compiles nothing",
+            ),
             (FILES, LEADER.replace("key = \"k\"\n", ""), "missing `key`"),
-            (FILES, LEADER.replace("listen = \"127.0.0.1:0\"\n", ""), "missing `listen`"),
-            (FLEET, FOLLOWER.replace("\"http://sm-a:8042\"", ""), "missing `from`"),
+            (
+                FILES,
+                LEADER.replace("listen = \"127.0.0.1:0\"\n", ""),
+                "missing `listen`",
+            ),
+            (
+                FLEET,
+                FOLLOWER.replace("\"http://sm-a:8042\"", ""),
+                "missing `from`",
+            ),
             (FLEET, follower("key = \"k\"\n"), "no use for `key`"),
-            (FLEET, follower("listen = \"127.0.0.1:0\"\n"), "no use for `listen`"),
+            (
+                FLEET,
+                follower("listen = \"127.0.0.1:0\"\n"),
+                "no use for `listen`",
+            ),
             (FLEET, follower("ttl_s = 31\n"), "no use for `ttl_s`"),
-            (FLEET, follower("[fleet.etcd]\nendpoints = []\n"), "no use for `etcd`"),
-            (FILES, format!("{LEADER}serve_stale = true\n"), "no use for `serve_stale`"),
-            (FLEET, FOLLOWER.replace("http://", "ftp://"), "is no address to ask"),
-            (FLEET, FOLLOWER.replace("sm-a:8042\"", "sm-a/x\""), "is no address to ask"),
+            (
+                FLEET,
+                follower("[fleet.etcd]\nendpoints = []\n"),
+                "no use for `etcd`",
+            ),
+            (
+                FILES,
+                format!("{LEADER}serve_stale = true\n"),
+                "no use for `serve_stale`",
+            ),
+            (
+                FLEET,
+                FOLLOWER.replace("http://", "ftp://"),
+                "is no address to ask",
+            ),
+            (
+                FLEET,
+                FOLLOWER.replace("sm-a:8042\"", "sm-a/x\""),
+                "is no address to ask",
+            ),
             (
                 FLEET,
                 FOLLOWER.replace("8042\"", "8042\", \"http://sm-a:8042\""),
                 "is there twice",
             ),
-            (FLEET, follower("node = \"<b>\"\n"), "expected 1 to 64 letters"),
+            (
+                FLEET,
+                follower("node = \"<b>\"\n"),
+                "expected 1 to 64 letters",
+            ),
             (FLEET, follower("look_ms = 0\n"), "expected 1 to 60000 ms"),
             (FLEET, follower("rot = 1\n"), "unknown field `rot`"),
-            (FLEET, follower("subnet = \"fec0::1\"\n"), "a subnet prefix such as"),
+            (
+                FLEET,
+                follower("subnet = \"fec0::1\"\n"),
+                "a subnet prefix such as",
+            ),
         ] {
             let why = config(fabric, &fleet).unwrap_err();
             assert!(why.contains(expected), "{fleet}: {why}");
         }
         let bare = format!("[fabric]\n{FLEET}\n{PORT}");
         let why = Config::parse(&bare).unwrap_err().to_string();
-        assert!(why.starts_with("2:10: source = \"fleet\": add a [fleet]"), "{why}");
+        assert!(
+            why.starts_with("2:10: source = \"fleet\": add a [fleet]"),
+            "{why}"
+        );
         let nowhere = format!("{bare}[fleet]\n{FOLLOWER}");
         let why = Config::parse(&nowhere).unwrap_err().to_string();
         assert!(why.contains("name a `directory`"), "{why}");

@@ -19,7 +19,8 @@ use sa_text::{Location, Position};
 use thiserror::Error;
 
 use super::{
-    FleetContradiction, LocalContradiction, NumberProblem, RoleContradiction, ShadowContradiction, SourceContradiction,
+    FleetContradiction, LocalContradiction, NumberProblem, RoleContradiction, ShadowContradiction,
+    SourceContradiction,
 };
 
 /// A configuration that cannot be used.

@@ -139,7 +139,10 @@ fn the_example_for_hosts_shows_what_it_is_about() -> Result<()> {
 
 #[test]
 fn the_examples_of_a_fleet_show_what_they_are_about() -> Result<()> {
-    let names = ["sapphired-fleet-leader.toml", "sapphired-fleet-follower.toml"];
+    let names = [
+        "sapphired-fleet-leader.toml",
+        "sapphired-fleet-follower.toml",
+    ];
     let mut all = String::new();
     for name in names {
         parse(&example(name)?).context(name)?;

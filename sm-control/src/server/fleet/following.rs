@@ -100,16 +100,19 @@ impl Follower {
             lids.insert(*guid, lid);
         }
         match own.first() {
-            Some((_, port)) if lids.is_empty() => {
-                Err(format!("the snapshot knows no port of this host, not even {port}: it is of another fabric"))
-            }
+            Some((_, port)) if lids.is_empty() => Err(format!(
+                "the snapshot knows no port of this host, not even {port}: it is of another fabric"
+            )),
             _ => Ok(lids),
         }
     }
 
     /// The snapshot in service is as young as what was announced now.
     fn confirm(&self) {
-        let mut in_service = self.in_service.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut in_service = self
+            .in_service
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let (reader, readings) = &mut *in_service;
         if let Some(epoch) = reader.refresh().map(|published| published.epoch) {
             readings.began(epoch, Instant::now());
@@ -125,7 +128,10 @@ impl Host for Follower {
         let snapshot = Box::new(snapshot.map_err(|why| Unusable::Ever(why.to_string()))?);
         let prefix = SubnetPrefix(u64::from_be_bytes(snapshot.subnet().prefix));
         if prefix != self.subnet {
-            let why = format!("the snapshot is of subnet {prefix}, and [fleet] follows {}", self.subnet);
+            let why = format!(
+                "the snapshot is of subnet {prefix}, and [fleet] follows {}",
+                self.subnet
+            );
             return Err(Unusable::Ever(why));
         }
         let lids = self.lids(&snapshot).map_err(Unusable::Ever)?;
@@ -160,13 +166,15 @@ impl Host for Follower {
         let Some(lids) = &own.lids else {
             return Ports::Changed;
         };
-        let is_other = |(guid, port): &(u64, HostPort)| {
-            lids.get(guid).is_some_and(|lid| *lid != port.lid)
-        };
+        let is_other =
+            |(guid, port): &(u64, HostPort)| lids.get(guid).is_some_and(|lid| *lid != port.lid);
         if now.iter().any(is_other) {
             return Ports::Changed;
         }
-        let managers: BTreeMap<_, _> = now.iter().map(|(guid, port)| (*guid, port.sm_lid)).collect();
+        let managers: BTreeMap<_, _> = now
+            .iter()
+            .map(|(guid, port)| (*guid, port.sm_lid))
+            .collect();
         let is_as_before = managers == own.managers;
         // What is announced after a change was seen here is announced by who knows of it, or will withdraw it.
         if !is_as_before && !(own.is_open && said) && !own.managers.is_empty() {

@@ -153,7 +153,9 @@ pub(in crate::server) fn start(
     }
     let shelf = Arc::new(Shelf::open(&directory.join(BLOBS))?);
     let limits = Limits::default();
-    let desk = section.listen.map(|_| Arc::new(Desk::new(Arc::clone(&shelf), limits)));
+    let desk = section
+        .listen
+        .map(|_| Arc::new(Desk::new(Arc::clone(&shelf), limits)));
     let serving = serving(section, desk.as_ref())?;
     let place = Place {
         directory: &directory,
@@ -281,7 +283,12 @@ fn follow(
         desk: desk.clone(),
         look: section.look(),
     };
-    let (host, followed) = Follower::new(config, section.subnet, inside.gate, (inside.reader, inside.readings));
+    let (host, followed) = Follower::new(
+        config,
+        section.subnet,
+        inside.gate,
+        (inside.reader, inside.readings),
+    );
     let running = fleet_node::following::start(following, Arc::new(host))?;
     let view = FleetView {
         role: section.role,
@@ -308,7 +315,8 @@ fn judge(section: &FleetSection, root: &Held) -> Judge {
 
 fn upstreams(section: &FleetSection) -> Vec<Upstream> {
     let urls = section.from.iter();
-    urls.map(|url| Upstream::new(url, Patience::default())).collect()
+    urls.map(|url| Upstream::new(url, Patience::default()))
+        .collect()
 }
 
 /// As configured, or the host's.

@@ -42,7 +42,10 @@ impl Fleet {
         let scratch = Scratch::new()?;
         let leader = scratch.path().join("leader");
         fs::create_dir(&leader)?;
-        let made = sapphire_in(&leader, &["fabric", "torus", "3", "3", "3", "--hosts", "2", "-o", "."])?;
+        let made = sapphire_in(
+            &leader,
+            &["fabric", "torus", "3", "3", "3", "--hosts", "2", "-o", "."],
+        )?;
         ensure!(made.status.success(), "{made:?}");
         let keys = sapphire_in(scratch.path(), &["fleet", "init", "keys"])?;
         ensure!(keys.status.success(), "{keys:?}");
@@ -84,7 +87,12 @@ impl Fleet {
     }
 
     /// Starts a host that follows, with more keys and sections. Nothing is waited for.
-    pub(super) fn follow(&mut self, name: &str, (role, from): (&str, &str), more: &str) -> Result<()> {
+    pub(super) fn follow(
+        &mut self,
+        name: &str,
+        (role, from): (&str, &str),
+        more: &str,
+    ) -> Result<()> {
         let directory = self.directory(name)?;
         let text = format!(
             "[fabric]\nsource = \"fleet\"\n[fleet]\nrole = \"{role}\"\nroot = \"../keys/root\"\nfrom = [\"{from}\"]\n\
@@ -96,7 +104,11 @@ impl Fleet {
 
     /// Another policy for the leader, which watches the file.
     pub(super) fn change_policy(&self, life: u64) -> Result<()> {
-        let text = POLICY.replacen(&format!("packet-life: {BEFORE}"), &format!("packet-life: {life}"), 1);
+        let text = POLICY.replacen(
+            &format!("packet-life: {BEFORE}"),
+            &format!("packet-life: {life}"),
+            1,
+        );
         let path = self.scratch.path().join("leader/policy.conf");
         // In one step, as an editor does.
         let beside = path.with_extension("new");
@@ -123,7 +135,19 @@ impl Host {
     /// The packet life time of a path that its ring answers; none where it is silent.
     pub(super) fn life(&self) -> Result<Option<u64>> {
         let via = format!("ring:{}", self.directory.join("ring").display());
-        let query = ["query", "pr", "--slid", "1", "--dlid", "9", "--via", &via, "--json", "--timeout", "300ms"];
+        let query = [
+            "query",
+            "pr",
+            "--slid",
+            "1",
+            "--dlid",
+            "9",
+            "--via",
+            &via,
+            "--json",
+            "--timeout",
+            "300ms",
+        ];
         let found = sapphire_in(&self.directory, &query)?;
         if !found.status.success() {
             return Ok(None);
@@ -179,7 +203,9 @@ impl Host {
 /// The first value of that name, however deep.
 fn find<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     match value {
-        Value::Object(map) => map.get(name).or_else(|| map.values().find_map(|it| find(it, name))),
+        Value::Object(map) => map
+            .get(name)
+            .or_else(|| map.values().find_map(|it| find(it, name))),
         Value::Array(list) => list.iter().find_map(|it| find(it, name)),
         _ => None,
     }

@@ -15,7 +15,9 @@ fn a_host_answers_from_what_its_leader_has_in_force_and_ends_with_it() -> Result
     let url = fleet.url();
     // Before its leader is there: it waits, and the service manager does not.
     fleet.follow("one", ("follower", &url), "")?;
-    fleet.hosts[0].daemon.wait_logged("waiting for what the fleet announces")?;
+    fleet.hosts[0]
+        .daemon
+        .wait_logged("waiting for what the fleet announces")?;
     ensure!(fleet.hosts[0].life()?.is_none(), "it answers from nothing");
     ensure!(fleet.hosts[0].http("/ready")?.0 == 503);
     fleet.lead("")?;
@@ -24,10 +26,19 @@ fn a_host_answers_from_what_its_leader_has_in_force_and_ends_with_it() -> Result
     fleet.change_policy(AFTER)?;
     fleet.hosts[0].answers(AFTER)?;
     let status = fleet.hosts[0].status()?;
-    ensure!(status["role"] == "follower" && status["state"] == "fresh", "{status}");
-    ensure!(status["answers"] == true && status["fresh_ms"].as_u64() > Some(0), "{status}");
+    ensure!(
+        status["role"] == "follower" && status["state"] == "fresh",
+        "{status}"
+    );
+    ensure!(
+        status["answers"] == true && status["fresh_ms"].as_u64() > Some(0),
+        "{status}"
+    );
     let page = fleet.hosts[0].http("/metrics")?.1;
-    ensure!(page.contains("sapphire_fleet_files_total{what=\"patched\"} 1"), "{page}");
+    ensure!(
+        page.contains("sapphire_fleet_files_total{what=\"patched\"} 1"),
+        "{page}"
+    );
     // The public copy: no key lies on hosts.
     ensure!(files(&fleet.hosts[0].directory.join("state/fleet/blobs"))? <= 6);
     drop(fleet.leader.take());
@@ -36,7 +47,10 @@ fn a_host_answers_from_what_its_leader_has_in_force_and_ends_with_it() -> Result
     let took = gone.elapsed();
     ensure!(took < Duration::from_secs(TTL_S + 2), "{took:?}");
     let status = fleet.hosts[0].status()?;
-    ensure!(status["state"] == "stale_lease" && status["answers"] == false, "{status}");
+    ensure!(
+        status["state"] == "stale_lease" && status["answers"] == false,
+        "{status}"
+    );
     ensure!(fleet.hosts[0].http("/ready")?.0 == 503);
     // Back again: the same content, and a beat of a later term.
     fleet.lead("")?;
@@ -49,9 +63,14 @@ fn a_relay_hands_on_and_a_leader_is_promoted_and_withdraws() -> Result<()> {
     fleet.lead("")?;
     let url = fleet.url();
     fleet.follow("relay", ("relay", &url), "listen = \"127.0.0.1:0\"\n")?;
-    fleet.hosts[0].daemon.wait_logged("fleet: hosts are answered")?;
+    fleet.hosts[0]
+        .daemon
+        .wait_logged("fleet: hosts are answered")?;
     let logged = fleet.hosts[0].daemon.logged();
-    let at = logged.split("listen=").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let at = logged
+        .split("listen=")
+        .nth(1)
+        .and_then(|rest| rest.split_whitespace().next());
     let relay = format!("http://{}", at.unwrap_or_default());
     fleet.follow("below", ("follower", &relay), "")?;
     for host in &mut fleet.hosts {
@@ -61,12 +80,20 @@ fn a_relay_hands_on_and_a_leader_is_promoted_and_withdraws() -> Result<()> {
         anyhow::bail!("no leader")
     };
     let status = leader.status()?;
-    ensure!(status["role"] == "leader" && status["state"] == "leads", "{status}");
-    ensure!(status["children"]["hosts"][0]["node"] == "relay", "{status}");
+    ensure!(
+        status["role"] == "leader" && status["state"] == "leads",
+        "{status}"
+    );
+    ensure!(
+        status["children"]["hosts"][0]["node"] == "relay",
+        "{status}"
+    );
     let before = status["term"].as_u64();
     let (done, said) = leader.fleet(&["promote", "--above", "70"])?;
     ensure!(done, "{said}");
-    wait_for("a later term", PATIENCE, || Ok(leader.status()?["term"].as_u64() > Some(70)))?;
+    wait_for("a later term", PATIENCE, || {
+        Ok(leader.status()?["term"].as_u64() > Some(70))
+    })?;
     ensure!(before < Some(70));
     let (done, said) = leader.fleet(&["withdraw"])?;
     ensure!(done, "{said}");

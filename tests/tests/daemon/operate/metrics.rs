@@ -67,8 +67,8 @@ fn a_subnet_manager_tells_of_sweeps_and_links_too() -> Result<()> {
 #[test]
 fn each_family_is_documented() -> Result<()> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
-    let pages =
-        ["operating.md", "local-service.md", "fleet.md"].map(|page| fs::read_to_string(docs.join(page)));
+    let pages = ["operating.md", "local-service.md", "fleet.md"]
+        .map(|page| fs::read_to_string(docs.join(page)));
     let pages = pages.into_iter().collect::<Result<String, _>>()?;
     for name in golden(&EVERYTHING)?.keys() {
         ensure!(pages.contains(&format!("`{name}`")), "{name}");

@@ -44,8 +44,8 @@ pub(in crate::server) use dry_run::{
     DryRun, DryRunReport, LevelTransition, PolicyReport, Running, Steps,
 };
 use explain::Explained;
-use fleet_report::FleetReport;
 pub(in crate::server) use explain::Explainer;
+use fleet_report::FleetReport;
 use health_report::HealthReport;
 use maintenance::{Report, Task};
 pub(in crate::server) use socket::Socket;

@@ -30,7 +30,11 @@ pub(super) fn write(status: &Status, page: &mut Page<'_>) -> fmt::Result {
 /// What is in force, and for how long that is known.
 fn announced(fleet: &FleetView, said: &Said, page: &mut Page<'_>) -> fmt::Result {
     let state = [("role", fleet.role.name().to_owned())];
-    page.gauge("fleet_info", "Always 1; what this host does in its fleet", [(state, 1.0)])?;
+    page.gauge(
+        "fleet_info",
+        "Always 1; what this host does in its fleet",
+        [(state, 1.0)],
+    )?;
     let issue = said.position.issue;
     let parts = [
         ("era", issue.era.into()),
@@ -39,7 +43,11 @@ fn announced(fleet: &FleetView, said: &Said, page: &mut Page<'_>) -> fmt::Result
         ("beat", said.position.beat),
     ];
     let parts = parts.map(|(part, value)| ([("part", part.to_owned())], number(value)));
-    page.gauge("fleet_announced", "The newest announcement, in its four parts", parts)?;
+    page.gauge(
+        "fleet_announced",
+        "The newest announcement, in its four parts",
+        parts,
+    )?;
     let milliseconds = fleet.fresh_ms(said).unwrap_or(0);
     page.value(
         "fleet_fresh_seconds",
@@ -70,7 +78,11 @@ fn followed(said: &Said, page: &mut Page<'_>) -> fmt::Result {
         publications,
     } = said.counts;
     let polls = vec![("news", news), ("quiet", quiet), ("unanswered", unanswered)];
-    page.counter("fleet_polls", "Polls for announcements, by what came", of("result", polls))?;
+    page.counter(
+        "fleet_polls",
+        "Polls for announcements, by what came",
+        of("result", polls),
+    )?;
     let files = vec![
         ("patched", patches),
         ("fetched", wholes),
@@ -79,14 +91,22 @@ fn followed(said: &Said, page: &mut Page<'_>) -> fmt::Result {
         ("not_loaded", failed_loads),
         ("put_into_service", swaps),
     ];
-    page.counter("fleet_files", "Snapshots of the fleet, by what was done", of("what", files))?;
+    page.counter(
+        "fleet_files",
+        "Snapshots of the fleet, by what was done",
+        of("what", files),
+    )?;
     let records = vec![("stored", stores), ("not_stored", failed_stores)];
     page.counter(
         "fleet_records",
         "Records of what was seen, which have to be on the disk before it counts",
         of("result", records),
     )?;
-    page.count("fleet_publications", "Generations that this leader has published", publications)?;
+    page.count(
+        "fleet_publications",
+        "Generations that this leader has published",
+        publications,
+    )?;
     page.count(
         "fleet_odd_clocks",
         "Announcements that were believed though this host's wall clock is far from the leader's",
@@ -94,10 +114,16 @@ fn followed(said: &Said, page: &mut Page<'_>) -> fmt::Result {
     )?;
     let refused = Refusal::ALL.map(|reason| {
         let mut counts = said.refused.iter();
-        let count = counts.find(|(of, _)| *of == reason).map_or(0, |(_, count)| *count);
+        let count = counts
+            .find(|(of, _)| *of == reason)
+            .map_or(0, |(_, count)| *count);
         ([("reason", reason.name().to_owned())], count)
     });
-    page.counter("fleet_refused", "Announcements that were not believed", refused)
+    page.counter(
+        "fleet_refused",
+        "Announcements that were not believed",
+        refused,
+    )
 }
 
 /// Rows of a family that are told apart by one label.
@@ -113,7 +139,9 @@ fn of(
 fn handed_on(fleet: &FleetView, desk: &Desk, page: &mut Page<'_>) -> fmt::Result {
     let children = fleet.children();
     let blob = fleet.said().blob;
-    let fresh = children.iter().filter(|(_, child)| child.blob == blob && child.state == "fresh");
+    let fresh = children
+        .iter()
+        .filter(|(_, child)| child.blob == blob && child.state == "fresh");
     let (all, fresh) = (children.len() as u64, fresh.count() as u64);
     page.value("fleet_children", "Hosts that ask here", number(all))?;
     page.value(
@@ -123,12 +151,32 @@ fn handed_on(fleet: &FleetView, desk: &Desk, page: &mut Page<'_>) -> fmt::Result
     )?;
     let counts = &desk.counts;
     let open = counts.connections.load(Ordering::Relaxed) as u64;
-    page.value("fleet_connections", "Connections of hosts that ask here", number(open))?;
+    page.value(
+        "fleet_connections",
+        "Connections of hosts that ask here",
+        number(open),
+    )?;
     for (name, help, counter) in [
-        ("fleet_sent_bytes", "Bytes of snapshots and patches that were sent", &counts.bytes),
-        ("fleet_transfers", "Snapshots and patches that were begun to be sent", &counts.transfers),
-        ("fleet_cut_off", "Those that were taken too slowly, and cut off", &counts.too_slow),
-        ("fleet_turned_away", "Connections that were closed because there were too many", &counts.turned_away),
+        (
+            "fleet_sent_bytes",
+            "Bytes of snapshots and patches that were sent",
+            &counts.bytes,
+        ),
+        (
+            "fleet_transfers",
+            "Snapshots and patches that were begun to be sent",
+            &counts.transfers,
+        ),
+        (
+            "fleet_cut_off",
+            "Those that were taken too slowly, and cut off",
+            &counts.too_slow,
+        ),
+        (
+            "fleet_turned_away",
+            "Connections that were closed because there were too many",
+            &counts.turned_away,
+        ),
     ] {
         page.count(name, help, counter.load(Ordering::Relaxed))?;
     }
