@@ -28,6 +28,8 @@ use sa_text::Position;
 use crate::identity::FleetId;
 use crate::trust::{Trust, TrustedKey};
 
+pub use text::date;
+
 /// The longest root file. Units: bytes.
 pub const MAX_ROOT_SIZE: usize = 16 << 10;
 /// The longest signature file. Units: bytes.
