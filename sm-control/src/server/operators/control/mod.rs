@@ -19,6 +19,7 @@
 mod connection;
 mod dry_run;
 mod explain;
+mod fleet;
 mod health_report;
 pub(in crate::server) mod maintenance;
 mod socket;
