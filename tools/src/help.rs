@@ -8,7 +8,7 @@ use std::fmt::Write;
 use clap::Command;
 
 /// Groups in the order of a first week with the program, and their verbs. A test holds them against the verbs that there are.
-const GROUPS: [(&str, &[&str]); 8] = [
+const GROUPS: [(&str, &[&str]); 9] = [
     ("First steps", &["demo", "init", "migrate", "doctor"]),
     (
         "Fabrics and routes, from files",
@@ -25,6 +25,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
             "status", "top", "reload", "rollback", "drain", "undrain", "plan", "apply", "lid",
         ],
     ),
+    ("One snapshot on many hosts", &["fleet"]),
     ("A running SA", &["query", "compare", "load"]),
     (
         "Measuring, RoCE, the kernel",

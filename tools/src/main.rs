@@ -34,6 +34,7 @@ mod draw;
 mod explain;
 mod fabric;
 mod failure;
+mod fleet;
 mod help;
 mod init;
 mod inputs;
@@ -165,6 +166,9 @@ enum Verb {
     /// Show which ports have which LIDs, and give those of ports that are gone back
     #[command(subcommand)]
     Lid(control::Lid),
+    /// Make the keys of a fleet, have hosts join it, and say how it is doing
+    #[command(subcommand)]
+    Fleet(fleet::Fleet),
     /// Load a running SA and measure how fast and how well it answers
     Load(load::Load),
     /// Print a script by which a shell completes verbs and options
@@ -237,6 +241,7 @@ fn run(verb: &Verb) -> Outcome {
         Verb::Plan(verb) => control::plan(verb),
         Verb::Apply(verb) => control::apply(verb),
         Verb::Lid(verb) => control::lid(verb),
+        Verb::Fleet(verb) => fleet::run(verb),
         Verb::Load(verb) => load::run(verb),
         Verb::Completions(verb) => manual::completions(verb),
         Verb::Man(verb) => manual::manual(verb),

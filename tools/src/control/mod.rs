@@ -35,6 +35,7 @@
 //! ```
 
 mod dry_run;
+mod fleet;
 pub(crate) mod health;
 mod maintenance;
 mod maintenance_show;
@@ -50,6 +51,10 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub(crate) use self::fleet::{
+    Promote as FleetPromote, promote as fleet_promote, status as fleet_status,
+    withdraw as fleet_withdraw,
+};
 pub(crate) use self::maintenance::{
     Apply, Drain, Lid, Plan, Undrain, apply, drain, lid, plan, undrain,
 };

@@ -1,16 +1,24 @@
-//! Files with a secret key: who may read them, and what is wrong with them.
+//! Files with a secret key, and who may read them.
+//!
+//! | mode | of an ordinary file | in the directory of systemd's credentials |
+//! |---|---|---|
+//! | 0600, 0400 | taken | taken |
+//! | 0440 | refused | taken: as LoadCredential gives it to a service with a user of its own |
+//! | any other bit for group or others | refused | refused |
+//!
+//! The mode is that of the file that was opened, and not of the name: nobody puts another one there in between. A new file has
+//! its mode from the moment it is made.
 
-use core::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use sa_fleet::announcement::LeaderKey;
-use sa_text::{Location, Position};
 use zeroize::Zeroizing;
 
 use crate::bounded;
+use crate::problem::{KeyFault, KeyProblem};
 use crate::public::PublicKey;
 use crate::secret::SecretKey;
 
@@ -19,78 +27,6 @@ const MAX_SIZE: usize = 2048;
 
 /// Where systemd says what LoadCredential has made for this process.
 const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
-
-/// Why a key's file cannot be read or written.
-#[derive(Debug)]
-pub struct KeyProblem {
-    path: PathBuf,
-    fault: KeyFault,
-}
-
-/// What is wrong with a key's file, without its name.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum KeyFault {
-    /// The system says no.
-    #[error("cannot {0}: {1}")]
-    Io(&'static str, io::Error),
-    /// Something else.
-    #[error("is no file; name the file of a secret key")]
-    NoFile,
-    /// Not its owner's alone.
-    #[error(
-        "others than its owner may read or change it (mode {0:04o}); `chmod 0600` it, and take another key if somebody may have"
-    )]
-    Open(u32),
-    /// A new one would take its place.
-    #[error("is there already, and no key is written over; name another file, or move it away")]
-    Exists,
-    /// No key.
-    #[error(
-        "expected a secret key of minisign, below a line `untrusted comment: `; `sapphire fleet key new FILE --name NAME` makes one"
-    )]
-    NoKey,
-    /// It cannot be read without one.
-    #[error(
-        "the key has a password, and nobody is here to type it; sign by `minisign -S`, or give a leader a key of `sapphire fleet key new`"
-    )]
-    Password,
-    /// Changed since it was written.
-    #[error(
-        "the key is damaged: its checksum does not fit; take it from a copy, or make a new one"
-    )]
-    Damaged,
-}
-
-impl KeyProblem {
-    pub(crate) fn new(path: &Path, fault: KeyFault) -> Self {
-        let path = path.to_owned();
-        Self { path, fault }
-    }
-
-    /// What is wrong, without the file.
-    pub const fn fault(&self) -> &KeyFault {
-        &self.fault
-    }
-
-    /// Where: the key stands in the second line.
-    pub fn location(&self) -> Location {
-        let at = match self.fault {
-            KeyFault::NoKey => Position::START,
-            KeyFault::Password | KeyFault::Damaged => Position { line: 2, column: 1 },
-            _ => return Location::file(&self.path),
-        };
-        Location::new(&self.path, at)
-    }
-}
-
-impl fmt::Display for KeyProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.location(), self.fault)
-    }
-}
-
-impl core::error::Error for KeyProblem {}
 
 impl SecretKey {
     /// From its file, which is its owner's alone: no bit of its mode is for group or others. In the directory of

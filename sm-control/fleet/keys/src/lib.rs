@@ -17,13 +17,15 @@
 mod bounded;
 mod day;
 mod key_file;
+mod problem;
 mod public;
 mod root_files;
 mod root_text;
 pub mod secret;
 
 pub use day::{Day, NoDay};
-pub use key_file::{KeyFault, KeyProblem, LeaderKeyFile};
+pub use key_file::LeaderKeyFile;
+pub use problem::{KeyFault, KeyProblem};
 pub use public::{NoKey, PublicKey};
 pub use root_files::{RootFault, RootFileProblem, RootFiles, read_root};
 pub use root_text::{LeaderLine, NoLine, RootLine, RootText, is_name};

@@ -7,6 +7,13 @@
 //! ```
 //!
 //! A signature that fits nothing is passed over: whether enough of them fit is [`Root`]'s to say.
+//!
+//! A host that hears of a newer one gets text and signatures from a sender, and goes this way:
+//!
+//! ```text
+//!  RootFiles { path, text, signatures } ──> after(&held) ──> Root      judged by the one that it has
+//!                                       └─> store(version)             then, and only then
+//! ```
 
 use core::fmt;
 use std::ffi::OsString;

@@ -2,6 +2,20 @@
 //!
 //! [`sa_fleet::root`] reads the same text and keeps what is believed; this keeps what is written, so that the next version can be made of
 //! it. Blank lines and comments are not kept.
+//!
+//! ```text
+//! sapphire-root 1                              which format
+//! fleet 000102030405060708090a0b0c0d0e0f       never another one
+//! version 2                                    one more each time
+//! era 1
+//! threshold 2
+//! root RWQBAQEBAQEBAYqIk... alice              as many as there are, in the order in which they came
+//! root RWQCAgICAgICAoE5d... bob
+//! leader RWQDAwMDAwMDAzuzb... 2027-06-30 sm-a
+//! ```
+//!
+//! A name is for people, and for the file of a signature: it is given by [`is_name`] where it is made here, and taken as it is where
+//! somebody else has written it.
 
 use core::fmt;
 use std::str::FromStr;

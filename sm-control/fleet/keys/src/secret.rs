@@ -24,7 +24,7 @@ use sa_fleet::announcement::LeaderKey;
 use sa_fleet::identity::KeyId;
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::key_file::KeyFault;
+use crate::problem::KeyFault;
 use crate::public::PublicKey;
 
 /// Bytes of one, and characters of its text.

@@ -87,7 +87,7 @@ fn minisign_itself_checks_and_makes_what_we_read() {
     let signed = minisign(&["-S", "-s", &secret, "-m", &file, "-x", &signature]).unwrap();
     assert!(signed.status.success(), "{signed:?}");
     let files = fleet_keys::RootFiles {
-        path: file.clone().into(),
+        path: file.into(),
         text: message.to_vec(),
         signatures: vec![fs::read_to_string(&signature).unwrap()],
     };

@@ -19,6 +19,7 @@
 mod connection;
 mod dry_run;
 mod explain;
+mod fleet;
 mod fleet_report;
 mod health_report;
 pub(in crate::server) mod maintenance;
@@ -157,6 +158,14 @@ pub(in crate::server) enum Answer {
     DryRun(Box<DryRunReport>),
     /// To what is asked of the Subnet Manager.
     Maintained(Box<Report>),
+    /// To `fleet-status`.
+    Fleet(Box<FleetReport>),
+    /// To `fleet-promote` and `fleet-withdraw`.
+    FleetOrdered {
+        /// Of the verb.
+        #[serde(skip)]
+        schema: &'static str,
+    },
 }
 
 impl Answer {
@@ -170,6 +179,8 @@ impl Answer {
             Self::Reloaded { .. } => Some("sapphired.reload/1"),
             Self::DryRun(_) => Some("sapphired.reload-dry-run/1"),
             Self::Maintained(report) => Some(report.schema()),
+            Self::Fleet(_) => Some("sapphired.fleet-status/1"),
+            Self::FleetOrdered { schema } => Some(schema),
         }
     }
 }
