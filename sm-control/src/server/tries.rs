@@ -11,6 +11,7 @@
 //! | `[state]` | a lock for a moment, a file | remark | the same |
 //! | `[control]`, rings | connect, who listens | remark | error |
 //! | `[http]` | bind, then asked for a page | remark | error |
+//! | `[fleet]` | root file and key are read, `listen` as for `[http]` | remark | error |
 //! | ibsim | connect to its control socket | | no simulator: error |
 //! | umad | open the device; where it announces an SM, ask whether `issm` may be opened | | error; beside OpenSM a remark |
 
@@ -30,6 +31,7 @@ use rustix::net::{
 use sa_fabric::outlet::WriteError;
 use thiserror::Error;
 
+use super::fleet::{self, FleetError};
 use super::ports::device::{DeviceProblem, try_device};
 use super::state_directory;
 use crate::config::{Config, PortSection, Role};
@@ -56,6 +58,10 @@ pub enum Place {
     Control(PathBuf),
     /// `[http] listen`.
     Http(SocketAddr),
+    /// `[fleet]`; what is wrong says where in it.
+    Fleet,
+    /// `[fleet] listen`.
+    FleetListen(SocketAddr),
     /// A `[[port]]`, from 0, and its socket if it has one.
     Port(usize, Option<PathBuf>),
 }
@@ -66,6 +72,8 @@ impl fmt::Display for Place {
             Self::State => f.write_str("[state] "),
             Self::StateDirectory => f.write_str("[state] directory: "),
             Self::Control(path) => write!(f, "[control] {}: ", path.display()),
+            Self::Fleet => Ok(()),
+            Self::FleetListen(listen) => write!(f, "[fleet] listen = \"{listen}\": "),
             Self::Http(listen) => write!(f, "[http] listen = \"{listen}\": "),
             Self::Port(number, None) => write!(f, "port {number}: "),
             Self::Port(number, Some(path)) => write!(f, "port {number}: {}: ", path.display()),
@@ -120,6 +128,9 @@ pub enum Obstacle {
         /// First part of their names.
         base: String,
     },
+    /// A host cannot take part in its fleet.
+    #[error(transparent)]
+    Fleet(Box<FleetError>),
     /// A device's files.
     #[error(transparent)]
     Device(#[from] DeviceProblem),
@@ -153,6 +164,15 @@ pub(super) fn all(config: &Config) -> Result<Vec<String>, StartProblem> {
     if let Some(http) = &config.http {
         let tried = address(http.listen);
         remarks.extend(tried.map_err(|problem| Place::Http(http.listen).problem(problem))?);
+    }
+    if let Some(section) = &config.fleet {
+        let checked = fleet::check(section);
+        let failed = |problem| Place::Fleet.problem(Obstacle::Fleet(Box::new(problem)));
+        remarks.extend(checked.map_err(failed)?);
+        if let Some(listen) = section.listen {
+            let tried = address(listen);
+            remarks.extend(tried.map_err(|problem| Place::FleetListen(listen).problem(problem))?);
+        }
     }
     if let Some(opensm) = &config.opensm
         && !opensm.socket.exists()

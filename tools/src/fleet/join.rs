@@ -66,13 +66,13 @@ fn whole(section: &str, is_relay: bool) -> String {
          \n\
          # What is answered comes from the fleet, and from no files of this host.\n\
          [fabric]\n\
-         source = \"none\"\n\
+         source = \"fleet\"\n\
          \n\
          {section}\
-         # The subnet, where hosts have several: its prefix, as in a GID.\n\
-         #subnet = \"fe80:0000:0000:0000\"\n\
-         # What was fetched is kept here, also over a restart.\n\
-         #directory = \"/var/lib/sapphire/fleet\"\n\
+         # What was fetched and seen is kept here, also over a restart.\n\
+         directory = \"/var/lib/sapphire/fleet\"\n\
+         # The subnet that is followed.\n\
+         subnet = \"fe80::/64\"\n\
          \n\
          # This host's kernel is answered.\n\
          [local_service]\n\

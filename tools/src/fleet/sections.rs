@@ -38,7 +38,7 @@ pub(super) fn relay(root: &Path, from: &[String]) -> String {
         ("role", quoted("relay")),
         ("root", path(root)),
         ("from", list(from)),
-        ("listen", quoted(&format!("0.0.0.0:{PORT}"))),
+        ("listen", quoted(&format!("127.0.0.1:{PORT}"))),
     ])
 }
 

@@ -33,12 +33,16 @@ use fleet_node::serving::Serving;
 use fleet_transfer::fetch::{Patience, Upstream};
 use fleet_transfer::serve::{Desk, Limits};
 use fleet_transfer::shelf::Shelf;
+use sa_compiler::pipeline::unix_time;
 use sa_fabric::outlet::WriteError;
 use sa_fastpath::gate::Gate;
 use sa_fastpath::publish::Reader;
+use sa_fleet::announcement::LeaderKey;
 use sa_fleet::follower::Settings;
 use sa_fleet::judge::{Judge, WallRule};
 use sa_fleet::leader::LeaderSettings;
+use sa_fleet::time::Wall;
+use sa_fleet::trust::{Trust, TrustedKey};
 use sa_fleet::verdict::StaleRule;
 use sa_snapshot::{FORMAT_VERSION, Snapshot};
 use thiserror::Error;
@@ -57,6 +61,8 @@ pub(in crate::server) use view::FleetView;
 const BLOBS: &str = "blobs";
 /// What the embedded engine remembers.
 const ENGINE: &str = "engine";
+/// Who has a key that ends within so long is told. Units: s.
+const SOON: u64 = 30 * 86_400;
 /// Nobody may say that a word is good for longer, whoever signs it.
 const LONGEST_TTL: Duration = Duration::from_secs(300);
 
@@ -207,17 +213,9 @@ fn lead(
     desk: Arc<Desk>,
     inside: Inside<'_>,
 ) -> Result<fleet_node::leading::Running, FleetError> {
-    // The configuration has it for this role.
-    let path = section.key.clone().unwrap_or_default();
-    let key = LeaderKeyFile::read(&path)?;
+    let key = LeaderKeyFile::read(key_of(section))?;
     let trust = place.root.root.trust();
-    let is_known = |known: &sa_fleet::trust::TrustedKey| {
-        known.id == key.id && known.key.to_bytes() == key.public()
-    };
-    if !trust.keys.iter().any(is_known) {
-        let root = section.root.clone();
-        return Err(FleetError::Stranger { key: path, root });
-    }
+    is_known(&key, &trust, section)?;
     let engine = engine::open(section, &trust.fleet, &place.directory.join(ENGINE))?;
     let settings = LeaderSettings {
         judge: judge(section, &place.root),
@@ -299,6 +297,37 @@ fn follow(
     };
     inside.status.is_of_a_fleet(view);
     Ok((running, followed))
+}
+
+/// The file; the configuration has one for a leader.
+fn key_of(section: &FleetSection) -> &Path {
+    section.key.as_deref().unwrap_or_else(|| Path::new(""))
+}
+
+/// Errors: [`FleetError::Stranger`].
+fn is_known(key: &LeaderKey, trust: &Trust, section: &FleetSection) -> Result<(), FleetError> {
+    let is_it = |known: &TrustedKey| known.id == key.id && known.key.to_bytes() == key.public();
+    if trust.keys.iter().any(is_it) {
+        return Ok(());
+    }
+    let (key, root) = (key_of(section).to_owned(), section.root.clone());
+    Err(FleetError::Stranger { key, root })
+}
+
+/// What of a section can be judged without starting anything. Gives what an operator should know. Errors: as [`start`]'s.
+pub(in crate::server) fn check(section: &FleetSection) -> Result<Vec<String>, FleetError> {
+    let root = fleet_keys::read_root(&section.root).map_err(RootError::from)?;
+    let trust = root.trust();
+    if section.role == FleetRole::Leader {
+        is_known(&LeaderKeyFile::read(key_of(section))?, &trust, section)?;
+    }
+    let soon = Wall(unix_time().saturating_add(SOON).saturating_mul(1000));
+    let ends = trust.keys.iter().filter(|key| key.expires <= soon);
+    let remarks = ends.map(|_| {
+        let root = section.root.display();
+        format!("[fleet] root: a leader's key in {root} ends within 30 days, or has ended; `sapphire fleet root check` says which")
+    });
+    Ok(remarks.collect())
 }
 
 fn judge(section: &FleetSection, root: &Held) -> Judge {

@@ -180,7 +180,7 @@ impl Host {
     pub(super) fn fleet(&self, words: &[&str]) -> Result<(bool, String)> {
         let socket = self.directory.join("control");
         let socket = socket.to_str().context("a path in UTF-8")?;
-        let arguments = [&["fleet"], words, &["--socket", socket]].concat();
+        let arguments = [&["fleet"], words, &["--control", socket]].concat();
         let said = sapphire_in(&self.directory, &arguments)?;
         let text = [said.stdout, said.stderr].concat();
         Ok((said.status.success(), String::from_utf8(text)?))

@@ -48,7 +48,12 @@ pub(super) fn answer(asked: Fleet, peer: Peer, context: &Context) -> Result<Answ
         ))),
         Some(false) => Err(Refusal::busy("the leader is at other orders; try again")),
         Some(true) => {
-            warn!(pid = peer.pid, uid = peer.uid, ?order, "fleet: ordered over the control socket");
+            warn!(
+                pid = peer.pid,
+                uid = peer.uid,
+                ?order,
+                "fleet: ordered over the control socket"
+            );
             Ok(Answer::FleetOrdered { schema })
         }
     }
