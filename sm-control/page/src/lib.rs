@@ -1,7 +1,7 @@
 //! What operators see of the daemon in a browser: values in, HTML and SVG out.
 //!
 //! ```text
-//!  the daemon: status, fabric state, account, events ──values──> overview | fabric | switch | path | snapshots | events
+//!  the daemon: status, fabric state, account, events ──values──> overview | fabric | switch | path | snapshots | fleet | events
 //!                                                                      └── shell: head, navigation, state ──> a document
 //! ```
 //!
@@ -17,6 +17,7 @@
 pub mod asked;
 pub mod events;
 pub mod fabric;
+pub mod fleet;
 mod links;
 pub mod overview;
 pub mod path;

@@ -174,7 +174,8 @@ fn problem(it: &Problem) -> Markup {
     }
 }
 
-fn facts(title: &str, facts: &[Fact]) -> Markup {
+/// A list with a heading.
+pub(crate) fn facts(title: &str, facts: &[Fact]) -> Markup {
     html! {
         section {
             h2 { (title) }

@@ -187,6 +187,7 @@ mod tests {
             Shell {
                 not_ready: None,
                 epoch: Some(4),
+                has_fleet: false,
             },
             &all,
         );

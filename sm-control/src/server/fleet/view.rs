@@ -77,6 +77,11 @@ impl FleetView {
         desk.map_or_else(Vec::new, |desk| desk.children.of(self.prefix.0))
     }
 
+    /// Whether a host that asks here answers from what is announced here.
+    pub(in crate::server) fn is_fresh(said: &Said, child: &Child) -> bool {
+        child.blob == said.blob && child.state == "fresh"
+    }
+
     /// A person's word to a leader. None: this host is none. False: it is busy.
     pub(in crate::server) fn order(&self, order: Order) -> Option<bool> {
         self.orders.as_ref().map(|orders| orders.give(order))

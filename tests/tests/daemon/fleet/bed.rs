@@ -118,7 +118,7 @@ impl Fleet {
 }
 
 /// Of every daemon here.
-const COMMON: &str = "[state]\ndirectory = \"state\"\n[control]\npath = \"control\"\n[http]\nlisten = \"127.0.0.1:0\"\n\
+const COMMON: &str = "[state]\ndirectory = \"state\"\n[control]\npath = \"control\"\n[http]\nlisten = \"127.0.0.1:0\"\nui = true\n\
                       [workers]\nyield_after = 64\n[[port]]\ntransport = \"ring\"\npath = \"ring\"\n";
 
 impl Host {

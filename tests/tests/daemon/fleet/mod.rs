@@ -4,10 +4,10 @@ mod bed;
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use sa_rig::wait_for;
 
-use self::bed::{AFTER, BEFORE, Fleet, PATIENCE, TTL_S, files};
+use self::bed::{AFTER, BEFORE, Fleet, Host, PATIENCE, TTL_S, files};
 
 #[test]
 fn a_host_answers_from_what_its_leader_has_in_force_and_ends_with_it() -> Result<()> {
@@ -109,4 +109,62 @@ fn a_relay_hands_on_and_a_leader_is_promoted_and_withdraws() -> Result<()> {
         host.answers(AFTER)?;
     }
     Ok(())
+}
+
+#[test]
+fn the_page_tells_who_has_what_and_who_is_silent() -> Result<()> {
+    let mut fleet = Fleet::new()?;
+    let url = fleet.url();
+    fleet.follow("one", ("follower", &url), "")?;
+    let follower = &mut fleet.hosts[0];
+    follower
+        .daemon
+        .wait_logged("waiting for what the fleet announces")?;
+    shows(
+        follower,
+        "/fleet",
+        &["follower, unannounced: nobody is answered."],
+    )?;
+    let words = [
+        "nobody is answered, because of the fleet: unannounced",
+        "href=\"/fleet\"",
+    ];
+    shows(follower, "/", &words)?;
+    fleet.lead("")?;
+    fleet.hosts[0].answers(BEFORE)?;
+    let words = [
+        "follower, fresh.",
+        "It answers from what is announced.",
+        "<dt>Fresh for</dt>",
+    ];
+    shows(&fleet.hosts[0], "/fleet", &words)?;
+    ensure!(!fleet.hosts[0].http("/")?.1.contains("because of the fleet"));
+    let Some(leader) = &fleet.leader else {
+        anyhow::bail!("no leader")
+    };
+    // It says so with its next poll.
+    let words = [
+        "leader, leads.",
+        "<th scope=\"row\">one</th><td><span class=\"badge good\">fresh</span></td><td>fresh</td>",
+        "<dt>Fresh</dt><dd>1</dd>",
+        "<dt>Bytes sent</dt>",
+    ];
+    shows(leader, "/fleet", &words)?;
+    shows(
+        leader,
+        "/",
+        &["<dt>Fleet</dt><dd>leader, leads, fresh for "],
+    )
+}
+
+/// Waits until a page has all these words.
+fn shows(host: &Host, path: &str, words: &[&str]) -> Result<()> {
+    let mut last = String::new();
+    let waited = wait_for("words of a page", PATIENCE, || {
+        let (status, page) = host.http(path)?;
+        ensure!(status == 200, "{path}: {status}");
+        last = page;
+        Ok(words.iter().all(|it| last.contains(it)))
+    });
+    waited.with_context(|| format!("{path} has not all of {words:?}: {last}"))
 }

@@ -16,6 +16,7 @@
 //! control characters, as ratatui takes none into a cell.
 
 mod counts;
+mod fleet;
 mod head;
 mod lists;
 pub(super) mod look;

@@ -101,7 +101,7 @@ impl FleetReport {
 fn children(fleet: &FleetView, said: &Said, lists: bool) -> Option<Children> {
     let desk = fleet.desk.as_ref()?;
     let all = fleet.children();
-    let is_fresh = |child: &Child| child.blob == said.blob && child.state == "fresh";
+    let is_fresh = |child: &Child| FleetView::is_fresh(said, child);
     let hosts = all.iter().take(LISTED).map(|(node, child)| ChildReport {
         node: node.clone(),
         state: child.state.clone(),

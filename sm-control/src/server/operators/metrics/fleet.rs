@@ -138,10 +138,10 @@ fn of(
 /// Who follows this host.
 fn handed_on(fleet: &FleetView, desk: &Desk, page: &mut Page<'_>) -> fmt::Result {
     let children = fleet.children();
-    let blob = fleet.said().blob;
+    let said = fleet.said();
     let fresh = children
         .iter()
-        .filter(|(_, child)| child.blob == blob && child.state == "fresh");
+        .filter(|(_, child)| FleetView::is_fresh(&said, child));
     let (all, fresh) = (children.len() as u64, fresh.count() as u64);
     page.value("fleet_children", "Hosts that ask here", number(all))?;
     page.value(

@@ -13,6 +13,7 @@
 //! | `/policy` | a policy that is tried | what is in force |
 //! | `/rollback` | what it would change, and its order | what is in force and was before |
 //! | `/snapshots`, `/events` | what is kept, what happened | status |
+//! | `/fleet` | who has what; 404 without `[fleet]` | what the fleet's part says of itself |
 //! | `/page.css`, `/page.js`, `/page.svg` | style, script, icon | constants |
 //!
 //! One address changes something, `/rollback` by POST, and only with a token ([`orders`]); a policy is tried by POST, too ([`policies`]), as it
@@ -22,6 +23,7 @@
 mod asked;
 mod changes;
 mod facts;
+mod fleet;
 mod guard;
 mod marks;
 mod orders;
@@ -137,6 +139,7 @@ impl Page {
         made(Shell {
             not_ready: why.as_deref(),
             epoch,
+            has_fleet: self.status.fleet().is_some(),
         })
     }
 }
@@ -154,6 +157,7 @@ pub(in crate::server) fn routes(page: Arc<Page>) -> Router {
         .route("/policy", get(policies::form).post(policies::tried))
         .route("/rollback", get(orders::form).post(orders::roll_back))
         .route("/snapshots", get(snapshots))
+        .route("/fleet", get(fleet))
         .route("/events", get(events))
         .route("/events/stream", get(stream::stream))
         .route(
@@ -236,6 +240,19 @@ async fn snapshots(State(page): State<Arc<Page>>) -> Response {
     made(page, |page| {
         let values = values::snapshots(page);
         page.shown(|shell| sa_page::snapshots::page(shell, &values))
+            .into()
+    })
+    .await
+}
+
+/// Where this host is of no fleet there is no such page.
+async fn fleet(State(page): State<Arc<Page>>) -> Response {
+    if page.status.fleet().is_none() {
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    made(page, |page| {
+        let values = page.status.fleet().map(fleet::fleet).unwrap_or_default();
+        page.shown(|shell| sa_page::fleet::page(shell, &values))
             .into()
     })
     .await
