@@ -59,6 +59,7 @@ fn the_page_of_a_fleet_fits_and_a_keyboard_leads_to_it() -> Result<()> {
     bed.go("/")?;
     bed.wait_words("leader, leads")?;
     bed.judge_all("/ of a leader")?;
+    bed.go("/")?;
     let mut reached = Vec::new();
     for _ in 0..8 {
         bed.browser.press(TAB)?;

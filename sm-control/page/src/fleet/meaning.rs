@@ -52,7 +52,7 @@ pub fn meaning(state: &str) -> Option<Meaning> {
             Some("If it stays so: see whether its disk is full, or read-only."),
         ),
         "port_changed" => of(
-            "LID, SM LID or SM of one of its ports are not those of the snapshot.",
+            "LID, SM LID or SM of one of its ports are not those of the snapshot, or it has none yet to compare them with.",
             Some(
                 "It goes on when the leader has announced the change; if it stays so, see whether the leader knows this port.",
             ),
