@@ -90,6 +90,7 @@ mod format;
 mod guid_index;
 mod keyless;
 pub mod model;
+pub mod moved;
 mod pkeys;
 mod policy;
 mod read;
