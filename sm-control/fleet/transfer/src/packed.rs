@@ -7,7 +7,8 @@
 //! a copy of the old snapshot in which they are moved.
 //!
 //! Whoever unpacks knows beforehand how many bytes come out and what their digest is. More bytes than that are never kept, and the window
-//! that a frame may ask for is bounded by the sizes of both blobs, so no patch can take more memory than the blob that it stands for.
+//! that a frame may ask for is bounded by the sizes of both blobs, so no patch can take more memory than the blob that it stands for;
+//! a moved copy is no longer than both blobs together.
 
 use std::io::{self, Read, Write};
 

@@ -7,6 +7,8 @@
 //! | 12 | | the moves ([`sa_snapshot::moved`]), a zstd frame |
 //! | | | the patch, a zstd frame, against the moved copy |
 //!
+//! Both sides have to make the same copy: who changes how it is made, without a new format of snapshots, changes the magic.
+//!
 //! A frame begins with another number, so a patch without moves is told from one with them by its first byte.
 
 use std::io::{self, BufRead, Read, Write};
