@@ -3,7 +3,7 @@
 //! A patch is a zstd frame whose window begins with the blob that the receiver has (`zstd --patch-from` makes and takes the same). Two
 //! snapshots of one fabric are alike but for what changed, so most of a patch is "as before": some hundred bytes for a failed link.
 //!
-//! Where numbers of ports and the like are others now, as after a switch has failed, that is said in front ([`ahead`]), and the window begins with
+//! Where numbers of ports and the like are others now, as after a switch has failed, that is said in front (`ahead`), and the window begins with
 //! a copy of the old snapshot in which they are moved.
 //!
 //! Whoever unpacks knows beforehand how many bytes come out and what their digest is. More bytes than that are never kept, and the window
