@@ -3,7 +3,8 @@
 //! Wall time says little on a shared machine; CPU time leaves out what others took. It still counts
 //! what others do to the caches, hence medians and the null record beside it.
 //!
-//! The process's clock has the time of threads that have ended in it; a sum over threads that live would not.
+//! The process's clock has the time of threads that have ended in it; a sum over threads that live
+//! would not.
 
 use std::time::Duration;
 

@@ -5,9 +5,9 @@
 //! the second time answering more; what starting up takes is the same in both and falls out of the
 //! difference. The program calls [`Case::answer`] in those runs. No request is asked twice.
 //!
-//! Callgrind also simulates a branch predictor, a simpler one than any processor's of today. What it
-//! does not foresee is the same for the same program; in another build of the same code branches lie
-//! elsewhere in its table, and it is not.
+//! Callgrind also simulates a branch predictor, a simpler one than any processor's of today. What
+//! it does not foresee is the same for the same program; in another build of the same code branches
+//! lie elsewhere in its table, and it is not.
 
 use core::hint::black_box;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -141,7 +141,8 @@ impl Case {
     /// Counts. `program` gives a command that calls [`Self::read`] on this directory and
     /// [`Self::answer`] with this number of passes. Errors: [`CountError`].
     ///
-    /// Once `stop` is set, the run at hand is ended. Slow, as callgrind simulates every instruction of two runs.
+    /// Once `stop` is set, the run at hand is ended. Slow, as callgrind simulates every instruction
+    /// of two runs.
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     pub fn count(
         &self,
@@ -221,8 +222,8 @@ fn under_callgrind(
     sums_in(&text).ok_or(CountError::NoSum(sums))
 }
 
-/// Runs a program to its end, or until it is stopped. Returns what it said on standard error, which goes
-/// to a file: a pipe that nobody reads meanwhile would hold it up.
+/// Runs a program to its end, or until it is stopped. Returns what it said on standard error, which
+/// goes to a file: a pipe that nobody reads meanwhile would hold it up.
 fn run(
     command: &mut Command,
     said: &Path,

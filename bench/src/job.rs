@@ -147,9 +147,9 @@ impl Job {
 }
 
 impl Line {
-    /// Runs the job once; `batch` requests per publication. Once `stop` is set no more is asked, and
-    /// the report is of a job that never was: its caller drops it. Shape: `expected` by pair. Errors:
-    /// [`LineError`].
+    /// Runs the job once; `batch` requests per publication. Once `stop` is set no more is asked,
+    /// and the report is of a job that never was: its caller drops it. Shape: `expected` by pair.
+    /// Errors: [`LineError`].
     pub fn job(
         &mut self,
         job: &Job,

@@ -73,7 +73,8 @@ pub struct LineReport {
     pub ns_per_query: f64,
     /// The same, waiting included.
     pub ns_with_waiting: f64,
-    /// CPU time of a server of null records per query, turns that found nothing left out. Units: ns.
+    /// CPU time of a server of null records per query, turns that found nothing left out. Units:
+    /// ns.
     pub null_ns: f64,
     /// Null records that came back otherwise than they were written.
     pub null_wrong: u64,
@@ -265,7 +266,8 @@ impl Line {
     }
 }
 
-/// Sends from the client's core until `meanwhile`, on this thread, is through. Returns both results.
+/// Sends from the client's core until `meanwhile`, on this thread, is through. Returns both
+/// results.
 ///
 /// For measurements that do something to the worker meanwhile, such as publishing.
 pub fn closed_loop<T>(

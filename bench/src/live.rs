@@ -40,8 +40,8 @@ pub struct LiveOptions {
 
 /// What was seen.
 ///
-/// Every request that was sent is answered, timed out, or answered late and counted as timed out before;
-/// where the load was stopped some are still under way.
+/// Every request that was sent is answered, timed out, or answered late and counted as timed out
+/// before; where the load was stopped some are still under way.
 #[derive(Debug, Clone)]
 pub struct LiveReport {
     /// Requests sent.
@@ -164,7 +164,8 @@ impl LiveReport {
 
 /// A load that goes on.
 ///
-/// One thread sends, takes and judges: no lock, no channel, and nothing to be scheduled between them.
+/// One thread sends, takes and judges: no lock, no channel, and nothing to be scheduled between
+/// them.
 struct Load<'a> {
     /// What carries requests; the load does not know which transport it is.
     port: &'a mut dyn ClientPort,
@@ -351,7 +352,8 @@ impl Load<'_> {
         }
     }
 
-    /// Counted with the time that it was waited for: leaving lost ones out would flatter the latencies.
+    /// Counted with the time that it was waited for: leaving lost ones out would flatter the
+    /// latencies.
     fn timed_out(&mut self, request: UnderWay) {
         self.measure(request);
         self.report.timeouts += 1;

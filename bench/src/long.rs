@@ -81,7 +81,8 @@ pub const MOST_IN_FLIGHT: usize = 32;
 impl Line {
     /// Asks for the span. `snapshot` is what was published. Errors: [`LineError`].
     ///
-    /// Three threads, each on its core where there are three: the worker, the slow lane, and the client that asks.
+    /// Three threads, each on its core where there are three: the worker, the slow lane, and the
+    /// client that asks.
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     pub fn long(
         &mut self,

@@ -1,8 +1,8 @@
 //! The local service under load: an emulated kernel asks over a socket pair, an agent answers.
 //!
 //! [`drive`] is the kernel's side alone, for whatever serves the other end; [`measure`] puts an
-//! [`Agent`] with a given resolver there, in a plain loop: read what waits, answer in few datagrams,
-//! sleep when nothing waits.
+//! [`Agent`] with a given resolver there, in a plain loop: read what waits, answer in few
+//! datagrams, sleep when nothing waits.
 //!
 //! The path of a question: the kernel (here emulated, with its own rules of what it accepts) sends
 //! a RESOLVE, the agent finds a record in the snapshot and replies, the kernel takes the reply. A

@@ -1,8 +1,8 @@
 //! When requests go out, and how long replies are waited for.
 //!
-//! A closed loop sends as soon as a reply has come; an open loop has a time for each request, whatever became of those
-//! before. What both kinds of loop, over a ring and on a running SA, have in common lies here, so
-//! that their figures mean the same.
+//! A closed loop sends as soon as a reply has come; an open loop has a time for each request,
+//! whatever became of those before. What both kinds of loop, over a ring and on a running SA, have
+//! in common lies here, so that their figures mean the same.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -55,8 +55,8 @@ pub enum Pace {
     },
 }
 
-/// When the n-th request of an open loop is due, from 0, since the start. Units: of `rate`, requests
-/// per second.
+/// When the n-th request of an open loop is due, from 0, since the start. Units: of `rate`,
+/// requests per second.
 ///
 /// From the number and not from the request before, so that errors do not add up.
 #[expect(

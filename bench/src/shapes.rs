@@ -33,8 +33,8 @@ pub enum ShapeError {
 }
 
 impl Shape {
-    /// By name: `torus:8x8x8x1` (the last number: hosts on each switch), by torus-2QoS, or a shape by its word, as `fat-tree:16`
-    /// (`sa_fabric::generate::named`). Errors: another name.
+    /// By name: `torus:8x8x8x1` (the last number: hosts on each switch), by torus-2QoS, or a shape
+    /// by its word, as `fat-tree:16` (`sa_fabric::generate::named`). Errors: another name.
     pub fn named(name: &str) -> Result<Self, ShapeError> {
         // Cables first: a shape's word may have a colon in it as well.
         let Some(numbers) = name.strip_prefix("torus:") else {
@@ -58,8 +58,8 @@ impl Shape {
     }
 }
 
-/// The engine for a word of `sa_fabric::generate::named`: one that routes this shape without a credit loop,
-/// within eight VLs.
+/// The engine for a word of `sa_fabric::generate::named`: one that routes this shape without a
+/// credit loop, within eight VLs.
 // By the word alone: sizes do not change which engine is free of loops.
 pub fn engine(word: &str) -> EngineKind {
     match word.split(':').next() {

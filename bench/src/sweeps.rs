@@ -5,10 +5,12 @@
 //!                                            └─ some is not ──> what answers is compiled from what is held
 //! ```
 //!
-//! The very planner and sweep of the daemon; only time is simulated, that of the devices and the cables between them. So what it
-//! would take on hardware and what it costs this processor are two figures, and neither waits for the other. One thread does it all.
+//! The very planner and sweep of the daemon; only time is simulated, that of the devices and the
+//! cables between them. So what it would take on hardware and what it costs this processor are two
+//! figures, and neither waits for the other. One thread does it all.
 //!
-//! It looks after itself: [`Took::not_held`] and [`Took::links_down`] say whether the subnet is as planned.
+//! It looks after itself: [`Took::not_held`] and [`Took::links_down`] say whether the subnet is as
+//! planned.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -85,7 +87,8 @@ pub struct Took {
 }
 
 impl Manager {
-    /// Nothing is asked before the first [`Self::sweep`]. `sm`: a port of a CA of the simulated fabric.
+    /// Nothing is asked before the first [`Self::sweep`]. `sm`: a port of a CA of the simulated
+    /// fabric.
     pub fn new(simulator: Simulator, planner: Planner, sm: PortRef) -> Self {
         Self {
             simulator,
@@ -102,7 +105,8 @@ impl Manager {
         self.in_force.as_ref()
     }
 
-    /// From the next sweep on by other inputs: a new policy, other options. What is remembered of LIDs and P_Keys stays.
+    /// From the next sweep on by other inputs: a new policy, other options. What is remembered of
+    /// LIDs and P_Keys stays.
     #[must_use]
     pub fn with_inputs(self, inputs: Inputs) -> Self {
         Self {
@@ -123,9 +127,9 @@ impl Manager {
         self.sweep_of(&Scope::Whole)
     }
 
-    /// A sweep after these switches have sent trap 128: of a cable that fails both ends do. What it reads is what the daemon reads; a switch
-    /// that is not known yet sends from a LID that nobody has, and all are asked.
-    /// Errors: as of [`Self::sweep`].
+    /// A sweep after these switches have sent trap 128: of a cable that fails both ends do. What it
+    /// reads is what the daemon reads; a switch that is not known yet sends from a LID that nobody
+    /// has, and all are asked. Errors: as of [`Self::sweep`].
     // A trap names its switch by LID, as that is all a notice has.
     pub fn told(&mut self, switches: &[Guid]) -> Result<Took, SweepFailure> {
         let mut told = Told::default();
@@ -190,8 +194,8 @@ impl Manager {
         Ok(took)
     }
 
-    /// Data of an attribute, asked along a directed route from the Subnet Manager's port: what the device holds, whatever anybody
-    /// believes. `None`: no answer, or one with an error status.
+    /// Data of an attribute, asked along a directed route from the Subnet Manager's port: what the
+    /// device holds, whatever anybody believes. `None`: no answer, or one with an error status.
     pub fn get(&mut self, path: &[u8], attribute: u16, modifier: u32) -> Option<[u8; 64]> {
         let mut smp = Smp::directed(method::GET, attribute, 0, path)?;
         smp.header.attribute_modifier = modifier.into();

@@ -1,14 +1,17 @@
-//! The fast path around the answers: workers, the publication of snapshots, and the way to the slow lane.
+//! The fast path around the answers: workers, the publication of snapshots, and the way to the slow
+//! lane.
 //!
-//! A [`worker`] takes requests from a port, has `sa-answer` answer them in place, and gives them back. Which snapshot
-//! it answers from it looks up once per batch ([`publish`]); what it does not answer itself goes to the slow lane through
-//! bounded queues ([`punt`]). [`overload`] decides what is given up first when more is asked than can be answered;
-//! [`stats`] and [`sampling`] say what a worker did and how long it took. [`topology`] and [`affinity`] are for
-//! whoever places workers on cores.
+//! A [`worker`] takes requests from a port, has `sa-answer` answer them in place, and gives them
+//! back. Which snapshot it answers from it looks up once per batch ([`publish`]); what it does not
+//! answer itself goes to the slow lane through bounded queues ([`punt`]). [`overload`] decides what
+//! is given up first when more is asked than can be answered, [`gate`] whether a host that follows
+//! a fleet may answer now; [`stats`] and [`sampling`] say what a worker did and how long it took.
+//! [`topology`] and [`affinity`] are for whoever places workers on cores.
 //!
-//! What runs in a worker's turn neither allocates nor frees, takes no lock, logs nothing and makes no system call but the port's:
-//! so an answer takes the same time whatever else the daemon does. `clippy.toml` of this folder bans the types that
-//! would break that, and `tests/tests/contract` proves it on running workers.
+//! What runs in a worker's turn neither allocates nor frees, takes no lock, logs nothing and makes
+//! no system call but the port's: so an answer takes the same time whatever else the daemon does.
+//! `clippy.toml` of this folder bans the types that would break that, and `tests/tests/contract`
+//! proves it on running workers.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -56,6 +59,7 @@
 #![deny(unsafe_code)]
 
 pub mod affinity;
+pub mod gate;
 pub mod overload;
 mod pretouch;
 pub mod publish;
@@ -64,4 +68,5 @@ pub mod sampling;
 pub mod stats;
 mod sync;
 pub mod topology;
+mod turn;
 pub mod worker;

@@ -1,8 +1,8 @@
 //! Reading a snapshot once before workers do.
 //!
 //! A snapshot that was just made may lie in the caches of the core that made it, or in none; then
-//! the first queries after a change would pay for it. The cache that cores share is what this fills,
-//! so it runs off the workers.
+//! the first queries after a change would pay for it. The cache that cores share is what this
+//! fills, so it runs off the workers.
 //!
 //! Cost: one read per 64 bytes of the snapshot, on the thread that publishes. It is a trait so that
 //! the loom tests can publish a number instead of a snapshot.

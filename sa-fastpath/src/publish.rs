@@ -43,6 +43,9 @@ pub const MAX_READERS: usize = READERS;
 /// places from others.
 const NOBODY: u64 = u64::MAX;
 
+/// The generation of a snapshot that no fleet has announced.
+pub const NO_GENERATION: u64 = 0;
+
 /// A snapshot in service.
 // Aligned so that the reference count, which threads off the fast path write, shares no cache line
 // (nor the one fetched with it) with what workers read in every batch.
@@ -51,6 +54,8 @@ const NOBODY: u64 = u64::MAX;
 pub struct Published<T = Snapshot> {
     /// Its number, by which readers say what they hold.
     pub epoch: EpochId,
+    /// What it is called in the fleet, for [`crate::gate`]; [`NO_GENERATION`] where it is of none.
+    pub generation: u64,
     /// What workers answer from.
     pub snapshot: T,
 }
@@ -140,17 +145,31 @@ impl<T> Publisher<T> {
         })
     }
 
-    /// Puts a snapshot into service; workers see it at their next batch. Returns its number.
+    /// Puts a snapshot of no fleet into service; workers see it at their next batch. Returns its
+    /// number.
     ///
     /// Reads it through first, so that they find it in the cache that cores share.
     pub fn publish(&mut self, snapshot: T) -> EpochId
     where
         T: Pretouch,
     {
+        self.publish_as(snapshot, NO_GENERATION)
+    }
+
+    /// The same of a generation that a fleet has announced: a worker gets both at once, and whoever
+    /// has a [`crate::gate`] answers from it while that is open for this generation.
+    pub fn publish_as(&mut self, snapshot: T, generation: u64) -> EpochId
+    where
+        T: Pretouch,
+    {
         snapshot.pretouch();
         let epoch = self.next;
         self.next = epoch.next();
-        let published = Arc::new(Published { epoch, snapshot });
+        let published = Arc::new(Published {
+            epoch,
+            generation,
+            snapshot,
+        });
         // The store comes before the old one is retired: while it is in the slot a reader could
         // still take it.
         self.shared.slot.store(Some(Arc::clone(&published)));
@@ -286,6 +305,17 @@ mod tests {
         );
         drop(reader);
         assert_eq!(publisher.reclaim(), 0);
+    }
+
+    #[test]
+    fn a_generation_comes_with_its_snapshot() {
+        let mut publisher = Publisher::new();
+        let mut reader = publisher.reader().unwrap();
+        publisher.publish(1);
+        assert_eq!(reader.refresh().unwrap().generation, NO_GENERATION);
+        publisher.publish_as(2, 7);
+        let published = reader.refresh().unwrap();
+        assert_eq!((published.snapshot, published.generation), (2, 7));
     }
 
     /// Nor does what they read with the reference count, which others write.

@@ -1,8 +1,8 @@
 //! The way from the workers to the slow lane: bounded queues without locks.
 //!
-//! Two of them, so that what a connection waits for does not wait behind tables. Of each a requester
-//! takes no more than is left for the others, so that one that floods loses its own requests alone;
-//! rings have a few places of their own besides, which are always there for them.
+//! Two of them, so that what a connection waits for does not wait behind tables. Of each a
+//! requester takes no more than is left for the others, so that one that floods loses its own
+//! requests alone; rings have a few places of their own besides, which are always there for them.
 //!
 //! What a worker does with a request that is not for it:
 //!
@@ -192,10 +192,10 @@ impl Queue {
 
     /// False when its sender has as many waiting as are left for others.
     ///
-    /// Relaxed throughout: the counts guard nothing but themselves. Each step of a requester's count
-    /// over its own places, up or down, is one of the shared count, so the two agree; when a step
-    /// down is counted before its step up, the shared count is below zero for a moment, and counts
-    /// as none.
+    /// Relaxed throughout: the counts guard nothing but themselves. Each step of a requester's
+    /// count over its own places, up or down, is one of the shared count, so the two agree; when a
+    /// step down is counted before its step up, the shared count is below zero for a moment, and
+    /// counts as none.
     fn admit(&self, port: usize, request: &Slot) -> bool {
         // A sender that no counter stands for, as a ring's place out of range, is not held back
         // here: the queue itself is the bound.

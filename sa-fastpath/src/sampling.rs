@@ -1,14 +1,17 @@
-//! How long batches take, of some of them, and how long the requests in them waited for their replies.
+//! How long batches take, of some of them, and how long the requests in them waited for their
+//! replies.
 //!
-//! Off, a turn pays for two branches; on, one turn in so many reads the clock twice and looks once more at its replies.
+//! Off, a turn pays for two branches; on, one turn in so many reads the clock twice and looks once
+//! more at its replies.
 //!
 //! ```text
 //!  begin ──> look for requests ──> answer ──> note: what each reply is for ──> send ──> end: the time, once for the batch and
 //!                                                                                       once for each of its replies
 //! ```
 //!
-//! A request waits for the whole of its batch, as replies are handed over together: so that is its time. What it waited at the port
-//! before is not in it, nor are requests that the slow lane answers.
+//! A request waits for the whole of its batch, as replies are handed over together: so that is its
+//! time. What it waited at the port before is not in it, nor are requests that the slow lane
+//! answers.
 
 mod asked;
 mod histogram;

@@ -1,9 +1,10 @@
-//! What publication is made of: atomics, reference counts, the slot and a reader's view of it.
+//! What publication and the gate are made of: atomics, reference counts, the slot and a reader's
+//! view of it.
 //!
 //! Under `cfg(loom)` they are stand-ins whose interleavings loom explores; `tests/publish_loom.rs`
-//! says what that proves.
+//! and `tests/gate_loom.rs` say what that proves.
 //!
-//! No other file of this crate names an atomic that publication depends on, so loom sees the whole
+//! No other file of this crate names an atomic that these depend on, so loom sees the whole
 //! protocol. Queues ([`crate::punt`]) and counters are outside: they guard nothing but themselves.
 
 #[cfg(loom)]

@@ -98,8 +98,8 @@ impl Topology {
         list(&self.sys.join(name)).unwrap_or_else(|| vec![core])
     }
 
-    /// The node near an InfiniBand device, by its name as in `mlx5_0`; none when the system does not
-    /// say, as on machines with one node.
+    /// The node near an InfiniBand device, by its name as in `mlx5_0`; none when the system does
+    /// not say, as on machines with one node.
     pub fn node_of_device(&self, device: &str) -> Option<u32> {
         // A name is one part of a path.
         if device.contains('/') {

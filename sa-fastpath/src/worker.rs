@@ -1,16 +1,17 @@
 //! The loop of a pinned core: take a batch, answer in place, send.
 //!
-//! One turn is: look for a newer snapshot (one comparison of pointers), take what waits at the port, answer
-//! it where it lies, give it back with a verdict each. The whole batch is answered from one snapshot, so that
-//! no reply mixes two. What the engine hands on ([`Outcome::Punt`]) is copied to a bounded queue for the slow
-//! lane; where that is full the request is dropped, as its sender asks again.
+//! One turn is: look for a newer snapshot (one comparison of pointers), take what waits at the
+//! port, answer it where it lies, give it back with a verdict each. The whole batch is answered
+//! from one snapshot, so that no reply mixes two. What the engine hands on (`Outcome::Punt`) is
+//! copied to a bounded queue for the slow lane; where that is full the request is dropped, as its
+//! sender asks again.
 //!
-//! Nothing in a turn allocates, locks, logs or makes a system call but the port's, so that the time of an
-//! answer depends on nothing else. `tests/tests/contract` counts allocations and runs the worker under a filter
-//! of system calls.
+//! Nothing in a turn allocates, locks, logs or makes a system call but the port's, so that the time
+//! of an answer depends on nothing else. `tests/tests/contract` counts allocations and runs the
+//! worker under a filter of system calls.
 //!
-//! A worker reads no clock unless batches are sampled, the port is overloaded or a request is punted, and it
-//! decides nothing about paths.
+//! A worker reads no clock unless batches are sampled, the port is overloaded, a request is punted
+//! or the host follows a fleet ([`crate::gate`]), and it decides nothing about paths.
 //!
 //! ```text
 //!  refresh ─> recv ──0 requests──> idle: spin, yield or sleep
@@ -32,18 +33,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sa_answer::access::Access;
-use sa_answer::rmpp::is_part;
-use sa_answer::{DropReason, Outcome, answer, answer_all, finish_error};
 use sa_port::{BACKLOG, BATCH, MadPort, PortError, Verdict};
-use sa_wire::mad::{MGMT_CLASS_SA, Status};
-use sa_wire::sa::SaMad;
-use sa_wire::umad::Slot;
 
+use crate::gate::Gate;
 use crate::overload::{Limits, Overload, Pressure};
-use crate::publish::{Published, Reader};
+use crate::publish::{NO_GENERATION, Published, Reader};
 use crate::punt::PuntSender;
 use crate::sampling::Sampler;
 use crate::stats::WorkerStats;
+use crate::turn::Turn;
 
 const _: () = assert!(
     sa_answer::TOGETHER == BATCH,
@@ -64,6 +62,8 @@ pub struct Worker<P> {
     sampler: Sampler,
     /// Set by the daemon while the snapshot in service is in doubt.
     muted: Option<Arc<AtomicBool>>,
+    /// Of the fleet that this host follows.
+    gate: Option<Arc<Gate>>,
 }
 
 /// What a worker does when nothing waits.
@@ -78,7 +78,8 @@ pub enum Idle {
     /// After this many empty turns, gives the core to others between turns.
     YieldAfter(u32),
     /// The same, and after still more waits in the kernel for the next request, where the port can
-    /// be waited on: no time of a core when nothing comes, some tens of us more for what comes then.
+    /// be waited on: no time of a core when nothing comes, some tens of us more for what comes
+    /// then.
     SleepAfter {
         /// Empty turns, as in [`Idle::YieldAfter`].
         yields: u32,
@@ -104,6 +105,7 @@ impl<P: MadPort> Worker<P> {
             overload: Overload::new(Limits::NONE, false),
             sampler,
             muted: None,
+            gate: None,
         }
     }
 
@@ -119,12 +121,18 @@ impl<P: MadPort> Worker<P> {
     }
 
     /// The same, silent while `muted` is set: what is in service is not to be answered from.
-    /// Requests are then dropped as before the first snapshot.
+    /// Requests are then dropped as before the first snapshot, and nobody is told "busy".
     pub fn muted_by(self, muted: Arc<AtomicBool>) -> Self {
         Self {
             muted: Some(muted),
             ..self
         }
+    }
+
+    /// The same, silent unless `gate` is open for the snapshot in its hands: it looks itself, once
+    /// for each batch that is not empty. None: of no fleet, and never asked.
+    pub fn gated_by(self, gate: Option<Arc<Gate>>) -> Self {
+        Self { gate, ..self }
     }
 
     /// One turn. Returns how many requests were taken. Errors: the port is gone.
@@ -162,8 +170,11 @@ impl<P: MadPort> Worker<P> {
         }
         let pressure = self.overload.judge(count == BATCH);
         let mut verdicts = [Verdict::Silence; BATCH];
+        // After the requests came, and not for an empty turn: what a gate costs is a look at the clock.
+        let is_silent = is_silent(&self.muted, &self.gate, published);
         let mut turn = Turn {
-            published: published.filter(|_| !is_muted(&self.muted)),
+            published: published.filter(|_| !is_silent),
+            is_silent,
             access: self.access,
             punt: &self.punt,
             stats: &self.stats,
@@ -183,8 +194,8 @@ impl<P: MadPort> Worker<P> {
         Ok(count)
     }
 
-    /// A turn that reads far ahead. It tells a queue that is never empty from one whose end is out of
-    /// reach. The newest request is answered first, because its sender still waits.
+    /// A turn that reads far ahead. It tells a queue that is never empty from one whose end is out
+    /// of reach. The newest request is answered first, because its sender still waits.
     #[cold]
     #[inline(never)]
     fn backlog_turn(&mut self) -> Result<usize, PortError> {
@@ -194,8 +205,10 @@ impl<P: MadPort> Worker<P> {
         let count = slots.len();
         let pressure = self.overload.judge(count >= most);
         let mut verdicts = [Verdict::Silence; BACKLOG];
+        let is_silent = count > 0 && is_silent(&self.muted, &self.gate, published);
         let mut turn = Turn {
-            published: published.filter(|_| !is_muted(&self.muted)),
+            published: published.filter(|_| !is_silent),
+            is_silent,
             access: self.access,
             punt: &self.punt,
             stats: &self.stats,
@@ -248,103 +261,22 @@ impl<P: MadPort> Worker<P> {
     }
 }
 
-/// True while what is in service must not be answered from.
+/// True while nobody is to be answered: what is in service is in doubt, or the gate is not open for
+/// it. Where there is neither, this is two comparisons with nothing.
 #[inline(always)]
-fn is_muted(muted: &Option<Arc<AtomicBool>>) -> bool {
-    muted
-        .as_ref()
-        .is_some_and(|muted| muted.load(Ordering::Relaxed))
-}
-
-/// What all requests of one turn share: snapshot, access rules, the way to the slow lane, counters.
-struct Turn<'a> {
-    published: Option<&'a Published>,
-    access: Access,
-    punt: &'a PuntSender,
-    stats: &'a WorkerStats,
-}
-
-impl Turn<'_> {
-    /// Where everybody may ask for everything, requests are looked at together.
-    #[inline(always)]
-    fn answer_all(&mut self, slots: &mut [Slot], verdicts: &mut [Verdict]) {
-        let mut verdicts = verdicts.iter_mut();
-        match self.published {
-            // Strict access judges each request before its answer, so it goes one by one; only the
-            // open rule of OpenSM lets a batch through as a whole.
-            Some(published) if self.access == Access::OpenSm => {
-                answer_all(&published.snapshot, slots, |slot, outcome| {
-                    if let Some(verdict) = verdicts.next() {
-                        *verdict = settle(outcome, slot, self.punt, self.stats);
-                    }
-                });
-            }
-            _ => {
-                for (slot, verdict) in slots.iter_mut().zip(verdicts) {
-                    *verdict = self.answer(slot);
-                }
-            }
-        }
+fn is_silent(
+    muted: &Option<Arc<AtomicBool>>,
+    gate: &Option<Arc<Gate>>,
+    published: Option<&Published>,
+) -> bool {
+    // Relaxed: nothing else is read through the flag.
+    let is_muted = |muted: &Arc<AtomicBool>| muted.load(Ordering::Relaxed);
+    if muted.as_ref().is_some_and(is_muted) {
+        return true;
     }
-
-    /// One request by itself, where not everybody may ask for everything, or nothing is published.
-    #[inline(always)]
-    fn answer(&mut self, slot: &mut Slot) -> Verdict {
-        let outcome = match self.published {
-            None => Outcome::Dropped(DropReason::NotReady),
-            Some(published) if self.access.admits(&published.snapshot, slot) => {
-                answer(&published.snapshot, slot)
-            }
-            Some(_) => Outcome::Dropped(DropReason::Access),
-        };
-        settle(outcome, slot, self.punt, self.stats)
-    }
-
-    /// The same, unless the request is given up.
-    #[cold]
-    #[inline(never)]
-    fn answer_under(
-        &mut self,
-        overload: &mut Overload,
-        pressure: Pressure,
-        slot: &mut Slot,
-    ) -> Verdict {
-        let Some(reason) = overload.gives_up(pressure, slot) else {
-            return self.answer(slot);
-        };
-        self.stats.count(Outcome::Dropped(reason));
-        let mad = SaMad::from_bytes_mut(&mut slot.mad);
-        // Only a request gets "busy". A response, an acknowledgement or a part of a transfer has no
-        // reply that its sender would understand, and answering a reply could go on for ever.
-        let is_request = mad.mad.mgmt_class == MGMT_CLASS_SA && !mad.mad.is_response();
-        if overload.says_busy() && is_request && !is_part(mad) {
-            return Verdict::Reply(finish_error(mad, Status::BUSY));
-        }
-        Verdict::Silence
-    }
-}
-
-/// Counts the outcome and says what the port shall do.
-#[inline(always)]
-fn settle(outcome: Outcome, slot: &Slot, punt: &PuntSender, stats: &WorkerStats) -> Verdict {
-    match outcome {
-        Outcome::Answered(length) | Outcome::Refused(length, _) => {
-            stats.count(outcome);
-            Verdict::Reply(length)
-        }
-        Outcome::Dropped(_) => {
-            stats.count(outcome);
-            Verdict::Silence
-        }
-        // A guard with an effect: the request is copied here, and this arm counts only if there was
-        // room.
-        Outcome::Punt(_) if punt.push(slot) => {
-            stats.count(outcome);
-            Verdict::Punted
-        }
-        Outcome::Punt(_) => {
-            stats.count(Outcome::Dropped(DropReason::QueueFull));
-            Verdict::Silence
-        }
-    }
+    let Some(gate) = gate else {
+        return false;
+    };
+    let generation = published.map_or(NO_GENERATION, |published| published.generation);
+    !gate.may_answer(generation)
 }

@@ -1,11 +1,13 @@
 //! A worker under more load than it can answer: who loses, and what they are told.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+use core::sync::atomic::AtomicBool;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sa_answer::DropReason;
+use sa_fastpath::gate::Gate;
 use sa_fastpath::overload::{Limits, Share};
 use sa_fastpath::publish::Publisher;
 use sa_fastpath::punt::punt_queue;
@@ -185,6 +187,26 @@ fn those_given_up_may_be_told() {
     assert!(requests.count() >= 1000);
     assert!(replies.len() >= 800 && replies.len() as u64 <= given_up);
     assert!(replies.iter().all(|(slot, _)| is_busy(slot)));
+}
+
+#[test]
+fn nobody_is_told_while_nobody_is_to_be_answered() {
+    let limits = Limits {
+        busy_reply: true,
+        ..shares()
+    };
+    let behind_a_gate = |worker: Worker<Queue>| worker.gated_by(Some(Arc::new(Gate::new())));
+    let muted = |worker: Worker<Queue>| worker.muted_by(Arc::new(AtomicBool::new(true)));
+    let kinds: [fn(Worker<Queue>) -> Worker<Queue>; 2] = [behind_a_gate, muted];
+    for kind in kinds {
+        let flood = (0..1000).map(|_| request(7, method::GET));
+        let mut bench = Bench::new(limits, flood);
+        bench.worker = kind(bench.worker);
+        bench.run();
+        let done = &bench.worker.port().done;
+        assert!(done.iter().all(|(_, verdict)| *verdict == Verdict::Silence));
+        assert!(bench.dropped(DropReason::Share) >= 800);
+    }
 }
 
 fn is_busy(slot: &Slot) -> bool {

@@ -1,7 +1,7 @@
 //! The command line of `sapphired`, where its man page and completions are made from it too.
 //!
-//! The text of `--help` is the documentation comments below; what a key of the configuration means is in
-//! `docs/operating.md`, and no option repeats one.
+//! The text of `--help` is the documentation comments below; what a key of the configuration means
+//! is in `docs/operating.md`, and no option repeats one.
 //!
 //! The comments on the fields are shown to users; what is said to readers of the code stands here.
 //! `--trial` is hidden, because it is for the daemon itself: it reads the configuration from
@@ -24,7 +24,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub config: PathBuf,
     /// Read and validate the configuration and everything it names, try what a start needs
-    /// (directories, sockets, addresses, devices), then exit; a sapphired that runs is not disturbed
+    /// (directories, sockets, addresses, devices), then exit; a sapphired that runs is not
+    /// disturbed
     #[arg(long)]
     pub check: bool,
     /// With --check: do not try sockets, addresses, directories and devices, as for another host

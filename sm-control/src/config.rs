@@ -1,11 +1,11 @@
 //! `sapphired`'s configuration file.
 //!
-//! [`Config`] is the file as values: one field a section, one file of this folder a group of sections.
-//! Parsing refuses everything that a start could not do or that contradicts itself, with line and
-//! column, so that nothing behind it has to ask again; what depends on the machine is for
-//! [`crate::checks`]. A key that is unknown is an error: it is a typing mistake far more often than a
-//! key of a later version. Numbers are held against [`RANGES`] before serde sees them, because serde
-//! loses the place of a number in sections that a key tells apart.
+//! [`Config`] is the file as values: one field a section, one file of this folder a group of
+//! sections. Parsing refuses everything that a start could not do or that contradicts itself, with
+//! line and column, so that nothing behind it has to ask again; what depends on the machine is for
+//! [`crate::checks`]. A key that is unknown is an error: it is a typing mistake far more often than
+//! a key of a later version. Numbers are held against [`RANGES`] before serde sees them, because
+//! serde loses the place of a number in sections that a key tells apart.
 //!
 //! ```
 //! use sm_control::config::{Config, Source};
@@ -21,6 +21,7 @@
 
 mod beside;
 mod document;
+mod fleet;
 mod health;
 mod inputs;
 mod live;
@@ -45,6 +46,7 @@ use document::{At, Document};
 use sa_fabric::intake::{self, Kind, SizeLimits};
 
 pub use beside::OpenSmSection;
+pub use fleet::{EtcdSection, FleetContradiction, FleetRole, FleetSection, TlsClients, TlsSection};
 pub use health::{ClearRule, HealthSection};
 pub use live::{FabricSaSection, SourceContradiction};
 pub use local_service::{LocalContradiction, LocalServiceSection, PathsFrom};
@@ -105,6 +107,8 @@ pub struct Config {
     pub http: Option<HttpSection>,
     /// How this host's kernel is answered; absent: not at all.
     pub local_service: Option<LocalServiceSection>,
+    /// Other hosts that answer from the same snapshot; absent: none.
+    pub fleet: Option<FleetSection>,
     /// What log lines look like.
     #[serde(default)]
     pub log: LogSection,
@@ -169,6 +173,8 @@ pub enum Source {
     Snapshot,
     /// This process is the Subnet Manager: it finds the fabric and programs it.
     Sweep,
+    /// Other hosts of a fleet, which say what is in force, too.
+    Fleet,
     /// Nowhere: there is no snapshot.
     None,
 }
@@ -195,7 +201,8 @@ pub struct RoutingSection {
     /// in service stays.
     #[serde(default)]
     pub allow_lost_pairs: bool,
-    /// Refuse loops that packets of hosts do not close, too: [`sa_compiler::pipeline::Inputs::strict`].
+    /// Refuse loops that packets of hosts do not close, too:
+    /// [`sa_compiler::pipeline::Inputs::strict`].
     #[serde(default)]
     pub strict: bool,
 }
@@ -290,6 +297,11 @@ impl Config {
         }
         let source = document.place("fabric", "source");
         config.can_ask().map_err(|why| At::new(source, why))?;
+        let fleet = match config.fleet {
+            Some(_) => document.place("fleet", "role"),
+            None => source,
+        };
+        config.can_follow().map_err(|why| At::new(fleet, why))?;
         config
             .can_serve_locally()
             .map_err(|why| At::new(source, why))?;
@@ -319,11 +331,21 @@ impl Config {
             self.http.as_mut().and_then(|http| http.token_file.as_mut()),
             self.opensm.as_mut().map(|opensm| &mut opensm.socket),
         ];
+        let fleet = self.fleet.as_mut().map(|section| {
+            let root = Some(&mut section.root);
+            let tls = section.tls.as_mut();
+            let tls = tls.map(|tls| [&mut tls.ca, &mut tls.cert, &mut tls.key]);
+            let own = [root, section.key.as_mut(), section.directory.as_mut()];
+            own.into_iter()
+                .chain(tls.into_iter().flatten().map(Some))
+                .collect::<Vec<_>>()
+        });
+        let fleet = fleet.into_iter().flatten();
         let local = self.local_service.as_mut().map(|section| {
             let class = Some(&mut section.class);
             [section.addresses.as_mut(), class]
         });
-        let local = local.into_iter().flatten();
+        let local = local.into_iter().flatten().chain(fleet);
         let sockets = self.ports.iter_mut().filter_map(PortSection::socket_mut);
         for path in paths.into_iter().chain(local).flatten().chain(sockets) {
             *path = base.join(&path);

@@ -1,8 +1,9 @@
 //! The daemon `sapphired`: what it is told ([`config`]), and what runs ([`server`]).
 //!
 //! The crates below do the work: `sa-compiler` makes snapshots, `sa-fastpath` answers from them,
-//! `sa-service` answers the rest, `sa-source` asks another SA, `sa-local` answers the kernel. Here they
-//! get threads, ports, files and an operator, and here alone are a clock and a service manager.
+//! `sa-service` answers the rest, `sa-source` asks another SA, `sa-local` answers the kernel. Here
+//! they get threads, ports, files and an operator, and here alone are a clock and a service
+//! manager.
 //!
 //! ```text
 //!  Arguments ──> Config ──┬─ --check ──> checks (what can be said), server::check_start (what can be tried)

@@ -12,7 +12,7 @@ use sa_rig::{Fabric, wait_for};
 use crate::cli::program;
 
 /// For what takes the daemon a moment: a reload, an end.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running `sapphired`; killed when dropped.
 #[derive(Debug)]
@@ -196,6 +196,29 @@ impl Drop for Daemon {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Stops a process (SIGSTOP), and waits until all of its threads stand. The signal stops a process when one of its threads next runs, which
+/// on a busy machine is a while after it was sent; the others go on until then.
+pub fn stop(pid: u32) -> Result<()> {
+    let sent = Command::new("kill")
+        .args(["-STOP", &pid.to_string()])
+        .status()?;
+    ensure!(sent.success(), "kill -STOP {pid}");
+    let stands = |task: &Path| -> io::Result<bool> {
+        let stat = fs::read_to_string(task.join("stat"))?;
+        let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
+        Ok(state.is_some_and(|state| state.starts_with(['T', 'Z'])))
+    };
+    wait_for("a process that stands", PATIENCE, || {
+        for task in fs::read_dir(format!("/proc/{pid}/task"))? {
+            if !stands(&task?.path())? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    })?;
+    Ok(())
 }
 
 /// A number in a line of counters: after `received=`, or after `dropped=not_ready:`.

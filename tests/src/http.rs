@@ -36,7 +36,7 @@ pub struct Reply {
 pub fn get_as(address: SocketAddr, path: &str, accept: &str) -> Result<Reply> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;
-    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nAccept: {accept}\r\n\r\n");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n\r\n");
     stream.write_all(request.as_bytes())?;
     let mut reply = String::new();
     stream.read_to_string(&mut reply)?;

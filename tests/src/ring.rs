@@ -60,7 +60,7 @@ qos-match-rules
 end-qos-match-rules
 ";
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A fabric, a configuration, and maybe a daemon.
 pub struct Bed {

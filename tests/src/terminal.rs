@@ -2,8 +2,10 @@
 //!
 //! ```text
 //!  test ──keys──> master ══ pseudo-terminal ══ slave <──> a program
-//!                   └──bytes──> vt100 ──> the picture, the cursor, which screen
+//!                   └──bytes──> Whole ──> vt100 ──> the picture, the cursor, which screen
 //! ```
+//!
+//! A program that draws in synchronized updates (DEC mode 2026) is seen as on a terminal that knows them: never half a picture.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -57,9 +59,11 @@ impl Terminal {
         // Ends when the last holder of the slave's side is gone.
         thread::spawn(move || {
             let mut buffer = [0; 4096];
+            let mut whole = Whole::default();
             while let Ok(count @ 1..) = bytes.read(&mut buffer) {
+                let shown = whole.take(&buffer[..count]);
                 let mut picture = drawn.lock().unwrap_or_else(PoisonError::into_inner);
-                picture.process(&buffer[..count]);
+                picture.process(&shown);
             }
         });
         Ok(Self {
@@ -178,4 +182,73 @@ fn modes(of: &Termios) -> String {
         "{:?} {:?} {:?} {:?}",
         of.input_modes, of.output_modes, of.control_modes, of.local_modes
     )
+}
+
+/// Keeps back what is of a synchronized update that has not ended, which vt100 would show piece by piece.
+#[derive(Debug, Default)]
+struct Whole {
+    kept: Vec<u8>,
+}
+
+impl Whole {
+    const BEGIN: &[u8] = b"\x1b[?2026h";
+    const END: &[u8] = b"\x1b[?2026l";
+
+    /// What may be shown after these bytes have come.
+    fn take(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.kept.extend_from_slice(bytes);
+        let ended = last(&self.kept, Self::END).map_or(0, |at| at + Self::END.len());
+        let after = self.kept.split_at(ended).1;
+        let shown = match first(after, Self::BEGIN) {
+            Some(begun) => ended + begun,
+            None => self.kept.len() - begun_mark(after),
+        };
+        let rest = self.kept.split_off(shown);
+        std::mem::replace(&mut self.kept, rest)
+    }
+}
+
+fn first(bytes: &[u8], mark: &[u8]) -> Option<usize> {
+    bytes.windows(mark.len()).position(|it| it == mark)
+}
+
+fn last(bytes: &[u8], mark: &[u8]) -> Option<usize> {
+    bytes.windows(mark.len()).rposition(|it| it == mark)
+}
+
+/// How many bytes at the end may be those of a beginning, cut by the reading.
+fn begun_mark(bytes: &[u8]) -> usize {
+    let longest = bytes.len().min(Whole::BEGIN.len() - 1);
+    let is_cut = |count: &usize| bytes.ends_with(&Whole::BEGIN[..*count]);
+    (1..=longest).rev().find(is_cut).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn however_it_is_cut_an_update_is_shown_when_it_is_whole() {
+        let written = b"ab\x1b[1mc\x1b[?2026hone\x1b[?2026l\x1b[?2026htwo\x1b[?2026ld\x1b[?2026hth";
+        for size in 1..=written.len() {
+            let mut whole = Whole::default();
+            let mut shown = Vec::new();
+            for bytes in written.chunks(size) {
+                shown.extend(whole.take(bytes));
+                let text = String::from_utf8_lossy(&shown);
+                let (begun, ended) = (text.matches("[?2026h"), text.matches("[?2026l"));
+                assert_eq!(begun.count(), ended.count(), "{size}: {text:?}");
+            }
+            assert!(shown.ends_with(b"\x1b[?2026ld"), "{size}");
+            assert_eq!(whole.kept, b"\x1b[?2026hth", "{size}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_update_is_shown_as_it_comes() {
+        let mut whole = Whole::default();
+        assert_eq!(whole.take(b"a\x1b[?2"), b"a");
+        assert_eq!(whole.take(b"5h"), b"\x1b[?25h");
+        assert_eq!(whole.take(b"b"), b"b");
+    }
 }

@@ -23,8 +23,8 @@
 //! S2 -> S0 on VL 0   may wait for   S0 -> S1 on VL 0
 //! ```
 //!
-//! With `--snapshot` the tables are those that `sapphire compile --keep-tables` kept beside it, and each path has the SLs that the
-//! snapshot gives it. It has no multicast tables.
+//! With `--snapshot` the tables are those that `sapphire compile --keep-tables` kept beside it, and
+//! each path has the SLs that the snapshot gives it. It has no multicast tables.
 //!
 //! It looks at files only. Whether switches hold these tables, `sapphire fabric read` finds out
 //! first.
@@ -56,7 +56,8 @@ pub(crate) struct Check {
     /// are any opensm-sl2vl.dump, psl, opensm.mcfdbs and mcgroups.txt
     #[arg(value_name = "DIR", required_unless_present = "snapshot")]
     directory: Option<PathBuf>,
-    /// In place of dumps: a snapshot of `sapphire compile --keep-tables`, with the tables that were kept beside it
+    /// In place of dumps: a snapshot of `sapphire compile --keep-tables`, with the tables that were
+    /// kept beside it
     #[arg(long, value_name = "FILE.snap", conflicts_with_all = ["directory", "torus_conf", "groups", "members"])]
     snapshot: Option<PathBuf>,
     /// Where there is no psl: path SLs as torus-2QoS gives them with this configuration [default:

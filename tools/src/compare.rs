@@ -254,8 +254,8 @@ impl Compare {
         }
     }
 
-    /// One at a time: an SA that is asked in bulk drops requests, and silence is not what is looked for.
-    /// Errors: the port is gone.
+    /// One at a time: an SA that is asked in bulk drops requests, and silence is not what is looked
+    /// for. Errors: the port is gone.
     fn ask_all(
         &self,
         ours: &Ours,

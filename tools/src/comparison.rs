@@ -1,4 +1,5 @@
-//! A comparison for people: of two files, and of what a daemon serves with what a reload would put there.
+//! A comparison for people: of two files, and of what a daemon serves with what a reload would put
+//! there.
 
 use std::fmt::Write;
 

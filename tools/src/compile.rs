@@ -41,8 +41,9 @@ pub(crate) struct Compile {
     /// multicast, too
     #[arg(long, conflicts_with = "allow_problems")]
     strict: bool,
-    /// Keep beside the snapshot, as FILE.snap.tables, what it is compiled from and its forwarding tables: then the snapshot
-    /// stands in for the fabric (--snapshot), and `explain` needs no routing
+    /// Keep beside the snapshot, as FILE.snap.tables, what it is compiled from and its forwarding
+    /// tables: then the snapshot stands in for the fabric (--snapshot), and `explain` needs no
+    /// routing
     #[arg(long, conflicts_with = "snapshot")]
     keep_tables: bool,
     /// Print the result as JSON
@@ -122,7 +123,8 @@ struct Report<'a> {
     pairs_lost: u64,
     /// True only with `--allow-problems`, or where tables were read.
     credit_loop: bool,
-    /// A loop that needs packets from or to port 0 of a switch, which is in the way of writing only with `--strict`.
+    /// A loop that needs packets from or to port 0 of a switch, which is in the way of writing only
+    /// with `--strict`.
     management_cycle: bool,
     /// By wall time, like the three below.
     read_ms: f64,

@@ -27,6 +27,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use fleet_keys::{KeyProblem, RootFileProblem};
 use sa_bench::count::CountError;
 use sa_bench::memory::MemoryError;
 use sa_bench::threads::LineError;
@@ -257,6 +258,18 @@ impl Cause for Mistaken {
 }
 
 impl Cause for LoadError {
+    fn location(&self) -> Option<Location> {
+        Some(self.location())
+    }
+}
+
+impl Cause for KeyProblem {
+    fn location(&self) -> Option<Location> {
+        Some(self.location())
+    }
+}
+
+impl Cause for RootFileProblem {
     fn location(&self) -> Option<Location> {
         Some(self.location())
     }

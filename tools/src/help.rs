@@ -1,14 +1,16 @@
 //! The help of the program itself: its verbs in groups, by what one wants to do.
 //!
-//! clap lists verbs one below the other; with more than thirty of them nobody finds the one for the task. What each verb does
-//! is said once, above its variant in `Verb`; here is only which verbs stand together.
+//! clap lists verbs one below the other; with more than thirty of them nobody finds the one for the
+//! task. What each verb does is said once, above its variant in `Verb`; here is only which verbs
+//! stand together.
 
 use std::fmt::Write;
 
 use clap::Command;
 
-/// Groups in the order of a first week with the program, and their verbs. A test holds them against the verbs that there are.
-const GROUPS: [(&str, &[&str]); 8] = [
+/// Groups in the order of a first week with the program, and their verbs. A test holds them against
+/// the verbs that there are.
+const GROUPS: [(&str, &[&str]); 9] = [
     ("First steps", &["demo", "init", "migrate", "doctor"]),
     (
         "Fabrics and routes, from files",
@@ -25,6 +27,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
             "status", "top", "reload", "rollback", "drain", "undrain", "plan", "apply", "lid",
         ],
     ),
+    ("One snapshot on many hosts", &["fleet"]),
     ("A running SA", &["query", "compare", "load"]),
     (
         "Measuring, RoCE, the kernel",

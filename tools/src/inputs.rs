@@ -46,7 +46,8 @@ pub(crate) struct FabricArgs {
     /// OpenSM dumps; .xz accepted
     #[arg(long, value_name = "FILE|DIR", required_unless_present = "snapshot")]
     fabric: Option<PathBuf>,
-    /// In place of a fabric and its options: a snapshot of `sapphire compile --keep-tables`, with those that it was compiled from
+    /// In place of a fabric and its options: a snapshot of `sapphire compile --keep-tables`, with
+    /// those that it was compiled from
     #[arg(long, value_name = "FILE.snap", conflicts_with = "fabric")]
     snapshot: Option<PathBuf>,
     #[command(flatten)]
@@ -58,8 +59,8 @@ pub(crate) struct FabricArgs {
 /// How a fabric is looked at and routed.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SiteArgs {
-    /// torus-2QoS.conf; routes with torus-2QoS [default: the file of that name beside the fabric, if
-    /// there is one]
+    /// torus-2QoS.conf; routes with torus-2QoS [default: the file of that name beside the fabric,
+    /// if there is one]
     #[arg(long, requires = "fabric", value_name = "FILE")]
     torus_conf: Option<PathBuf>,
     /// Roots of updn and ftree, a node GUID of a switch a line [default: root_guid_file of
@@ -99,8 +100,8 @@ pub(crate) struct SiteArgs {
     /// QoS off: no policy, SLs not checked
     #[arg(long, requires = "fabric")]
     no_qos: bool,
-    /// Routing engine; by default torus-2qos with a torus configuration, files with a directory that
-    /// holds forwarding tables, else minhop
+    /// Routing engine; by default torus-2qos with a torus configuration, files with a directory
+    /// that holds forwarding tables, else minhop
     #[arg(long, requires = "fabric", value_parser = engine(), ignore_case = true, default_value = "auto")]
     engine: Choice,
     /// MTU in bytes of ports that the fabric file says nothing about [default: ibsim's, 2048]

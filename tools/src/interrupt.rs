@@ -9,8 +9,9 @@
 //! A verb that computes or writes is ended from outside, as an engine may be minutes away from the
 //! next place where it could look: what it was writing has no name yet and is removed
 //! (`sa_fabric::outlet::unfinished`), what it had for itself alone as well (`scratch`). A verb that
-//! measures attends to the signal itself ([`attend`]), as only it knows what it has seen so far. One that sees
-//! result after result between long waits has the thread print those ([`telling`]), and ends at once as well.
+//! measures attends to the signal itself ([`attend`]), as only it knows what it has seen so far.
+//! One that sees result after result between long waits has the thread print those ([`telling`]),
+//! and ends at once as well.
 //!
 //! `sapphire top` has the terminal in its hands and sees to signals itself (`top::screen`).
 
@@ -44,7 +45,8 @@ static ATTENDED: AtomicBool = AtomicBool::new(false);
 /// Prints what a verb has seen so far.
 type Print = Box<dyn FnOnce() -> Outcome + Send>;
 
-/// Of the verb at work, if it has such. Whoever takes it ends the program: the signals' thread or the verb.
+/// Of the verb at work, if it has such. Whoever takes it ends the program: the signals' thread or
+/// the verb.
 static SO_FAR: Mutex<Option<Print>> = Mutex::new(None);
 
 /// How long whoever reads may take for what was seen so far.
@@ -103,9 +105,9 @@ impl<S> Seen<S> {
     }
 }
 
-/// Does `work`, and gives what was seen. Has `print` say what was seen until then if a signal ends it in the middle,
-/// which it does at once, wherever that is.
-/// Errors: those of `work`. Those of `print` are the exit status, in place of the signal's.
+/// Does `work`, and gives what was seen. Has `print` say what was seen until then if a signal ends
+/// it in the middle, which it does at once, wherever that is. Errors: those of `work`. Those of
+/// `print` are the exit status, in place of the signal's.
 pub(crate) fn telling<S: Default + Send + 'static>(
     print: impl FnOnce(&S) -> Outcome + Send + 'static,
     work: impl FnOnce(&Seen<S>) -> Outcome,
@@ -179,7 +181,8 @@ fn end() {
     low_level::exit(i32::from(output::status(failure.exit_code())));
 }
 
-/// Prints what was seen, in a thread of its own: where nobody reads any more the program ends without.
+/// Prints what was seen, in a thread of its own: where nobody reads any more the program ends
+/// without.
 fn printed(print: Print) -> Outcome {
     let (tell, told) = mpsc::channel();
     let thread = thread::Builder::new().name("so-far".to_owned());

@@ -50,8 +50,8 @@ use pairs::Asked;
 
 #[derive(Debug, Args)]
 pub(crate) struct Load {
-    /// How to reach the SA: ibsim:NODE (with IBSIM_SOCKNAME), umad, umad:DEVICE, umad:DEVICE:PORT, or
-    /// ring:PATH of a sapphired on this node
+    /// How to reach the SA: ibsim:NODE (with IBSIM_SOCKNAME), umad, umad:DEVICE, umad:DEVICE:PORT,
+    /// or ring:PATH of a sapphired on this node
     #[arg(long, value_name = "VIA", default_value = "umad")]
     via: String,
     /// LID of the SA, any SA [default: what the SM wrote into the port]
@@ -70,7 +70,8 @@ pub(crate) struct Load {
     /// Seconds of load; the latencies of the first tenth do not count
     #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = bench::seconds)]
     seconds: f64,
-    /// A request without an answer after that has timed out; it is not sent again. A number alone counts ms
+    /// A request without an answer after that has timed out; it is not sent again. A number alone
+    /// counts ms
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time::milliseconds)]
     timeout: Duration,
     /// Different pairs of hosts, drawn at random

@@ -34,6 +34,7 @@ mod draw;
 mod explain;
 mod fabric;
 mod failure;
+mod fleet;
 mod help;
 mod init;
 mod inputs;
@@ -75,17 +76,17 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Routes, proves, compiles and answers for InfiniBand subnets.
 ///
-/// Exit status: 0 done; 1 a file cannot be read or parsed, or the work failed; 2 wrong usage;
-/// 3 inputs understood, but the route is refused or problems were found; 4 nobody answered; 130 ended
+/// Exit status: 0 done; 1 a file cannot be read or parsed, or the work failed; 2 wrong usage; 3
+/// inputs understood, but the route is refused or problems were found; 4 nobody answered; 130 ended
 /// by Ctrl-C. A pipe that is closed early (| head) changes none of it; with a full disk behind
 /// standard output it is 1.
 ///
 /// Work of more than some seconds says on standard error how far it is. After Ctrl-C half files are
 /// removed, and what was measured is printed; a second Ctrl-C ends at once.
 ///
-/// With --json a verb that fails before it has printed anything prints {"error": {..}} with message,
-/// exit_code, file, line and column. What --json prints begins with "schema": its name and version,
-/// which docs/schemas describes.
+/// With --json a verb that fails before it has printed anything prints {"error": {..}} with
+/// message, exit_code, file, line and column. What --json prints begins with "schema": its name and
+/// version, which docs/schemas describes.
 #[derive(Debug, Parser)]
 #[command(
     name = "sapphire",
@@ -165,6 +166,9 @@ enum Verb {
     /// Show which ports have which LIDs, and give those of ports that are gone back
     #[command(subcommand)]
     Lid(control::Lid),
+    /// Make the keys of a fleet, have hosts join it, and say how it is doing
+    #[command(subcommand)]
+    Fleet(fleet::Fleet),
     /// Load a running SA and measure how fast and how well it answers
     Load(load::Load),
     /// Print a script by which a shell completes verbs and options
@@ -237,6 +241,7 @@ fn run(verb: &Verb) -> Outcome {
         Verb::Plan(verb) => control::plan(verb),
         Verb::Apply(verb) => control::apply(verb),
         Verb::Lid(verb) => control::lid(verb),
+        Verb::Fleet(verb) => fleet::run(verb),
         Verb::Load(verb) => load::run(verb),
         Verb::Completions(verb) => manual::completions(verb),
         Verb::Man(verb) => manual::manual(verb),

@@ -1,9 +1,9 @@
 //! `sapphire completions` and `sapphire man`: made from the command lines themselves.
 //!
-//! Both walk the clap command that parses the command line, so that an
-//! option cannot be there without its line in the page. `sapphired` has its arguments in
-//! `sm-control`, a library, which is why this tool can write the daemon's page without running it.
-//! What clap does not know is beside: `examples`, `sections` (files, exit status) and `formats` (section 5).
+//! Both walk the clap command that parses the command line, so that an option cannot be there
+//! without its line in the page. `sapphired` has its arguments in `sm-control`, a library, which is
+//! why this tool can write the daemon's page without running it. What clap does not know is beside:
+//! `examples`, `sections` (files, exit status) and `formats` (section 5).
 //!
 //! Whoever packages the program calls `sapphire man -o DIR` once, and installs what `sapphire
 //! completions bash` prints.
@@ -35,7 +35,8 @@ pub(crate) struct Completions {
     program: Program,
 }
 
-/// Writes man pages: `sapphire.1`, one for each verb, `sapphired.8`, and one for each format of files.
+/// Writes man pages: `sapphire.1`, one for each verb, `sapphired.8`, and one for each format of
+/// files.
 #[derive(Debug, Args)]
 pub(crate) struct Manual {
     /// Directory for them; made if it is missing

@@ -5,9 +5,9 @@
 //! fails otherwise (a full disk) the verb goes on as well, and `sapphire` says why and ends with
 //! exit status 1. What standard error does not take is lost: there is nobody left to tell.
 //!
-//! The state is some statics: the first fault, whether anything was answered, and the bar of long work
-//! ([`bar`]). They are statics and not values that are handed along because the macros are used in
-//! some hundred places, and because a process has one standard output anyway.
+//! The state is some statics: the first fault, whether anything was answered, and the bar of long
+//! work ([`bar`]). They are statics and not values that are handed along because the macros are
+//! used in some hundred places, and because a process has one standard output anyway.
 //!
 //! ```text
 //! outln! -> out()    -> stdout, line by line          fault noted, later lines dropped
@@ -112,8 +112,8 @@ static IS_TERMINAL: LazyLock<bool> = LazyLock::new(|| io::stdout().is_terminal()
 
 /// Standard output as a screen, on which pictures are drawn.
 ///
-/// For `sapphire top`, which writes to a terminal alone: what comes between its pictures and the terminal would be no use to it, and
-/// it ends when the terminal does.
+/// For `sapphire top`, which writes to a terminal alone: what comes between its pictures and the
+/// terminal would be no use to it, and it ends when the terminal does.
 pub(crate) fn screen() -> Screen {
     io::stdout()
 }

@@ -26,7 +26,8 @@ const UNITS: [(&str, u64); 5] = [
     ("d", 86_400_000),
 ];
 
-/// Milliseconds alone. A number without a unit counts them, which is how long answers of an SA are waited for.
+/// Milliseconds alone. A number without a unit counts them, which is how long answers of an SA are
+/// waited for.
 pub(crate) fn milliseconds(text: &str) -> Result<Duration, Wrong> {
     within(text, Some(1), Duration::from_millis(1)..=DAY)
 }
@@ -36,7 +37,8 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, Wrong> {
     within(text, Some(1000), Duration::from_millis(1)..=DAY)
 }
 
-/// A time between two others. `bare`: milliseconds that a number without a unit counts; none: there is always a unit.
+/// A time between two others. `bare`: milliseconds that a number without a unit counts; none: there
+/// is always a unit.
 ///
 /// Errors: no such time, in words.
 pub(crate) fn within(

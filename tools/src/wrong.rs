@@ -1,8 +1,8 @@
 //! An error that is told to a person, and that nothing decides on.
 //!
 //! Values of options, lines of standard input and pieces of files are taken or not; where one is
-//! not, all that is left to do is to say what was expected. Whoever has more to say about it, such as
-//! the file and the place, makes a [`Failure`](crate::failure::Failure) of it.
+//! not, all that is left to do is to say what was expected. Whoever has more to say about it, such
+//! as the file and the place, makes a [`Failure`](crate::failure::Failure) of it.
 
 use std::borrow::Cow;
 use std::error::Error;

@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use fleet_tls::Tls;
 use fleet_transfer::clocks;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
+use tokio_rustls::TlsConnector;
 
 use crate::Failure;
 use crate::leader::PREFIX;
@@ -22,7 +24,8 @@ pub(crate) struct Progress {
     knew: Vec<AtomicU64>,
     had: Vec<AtomicU64>,
     next: AtomicUsize,
-    /// How many have what was announced last; even and odd generations apart, as the next begins when all have the one before.
+    /// How many have what was announced last; even and odd generations apart, as the next begins
+    /// when all have the one before.
     have: [AtomicUsize; 2],
     changed: Notify,
     failed: AtomicUsize,
@@ -61,7 +64,8 @@ impl Progress {
             .collect()
     }
 
-    /// Ready when all have it. Errors: not in that time, with the first reason that a connection broke.
+    /// Ready when all have it. Errors: not in that time, with the first reason that a connection
+    /// broke.
     pub(crate) async fn all_have(&self, seq: u64, within: Duration) -> Result<(), Failure> {
         let count = self.count(seq);
         let wait = async {
@@ -103,18 +107,40 @@ impl Progress {
 }
 
 /// Follows for ever. A connection that breaks is counted, and not made again: the run fails by it.
-pub(crate) async fn follow(address: SocketAddr, progress: Arc<Progress>) {
+pub(crate) async fn follow(address: SocketAddr, tls: Option<Tls>, progress: Arc<Progress>) {
     let place = progress.next.fetch_add(1, Ordering::Relaxed);
-    if let Err(error) = run(address, place, &progress).await {
+    if let Err(error) = connect(address, tls, place, &progress).await {
         progress.failed.fetch_add(1, Ordering::Relaxed);
         // The first says why the run fails.
         let _ = progress.why.set(error.to_string());
     }
 }
 
+/// Errors: of [`run`], and of the handshake.
+async fn connect(
+    address: SocketAddr,
+    tls: Option<Tls>,
+    place: usize,
+    progress: &Progress,
+) -> io::Result<()> {
+    let stream = TcpStream::connect(address).await?;
+    match tls {
+        None => run(stream, place, progress).await,
+        Some(tls) => {
+            let connecting = TlsConnector::from(tls.client());
+            let stream = connecting.connect(address.ip().into(), stream).await?;
+            run(stream, place, progress).await
+        }
+    }
+}
+
+/// A connection, of either kind.
+trait Stream: AsyncRead + AsyncWrite + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
+
 /// Errors: the connection broke, or what came is no answer of a leader.
-async fn run(address: SocketAddr, place: usize, progress: &Progress) -> io::Result<()> {
-    let mut stream = TcpStream::connect(address).await?;
+async fn run(mut stream: impl Stream, place: usize, progress: &Progress) -> io::Result<()> {
     let mut buffer = Vec::with_capacity(4 << 10);
     // Before the first announcement nothing is known.
     let mut after: Option<u64> = None;
@@ -153,16 +179,19 @@ async fn run(address: SocketAddr, place: usize, progress: &Progress) -> io::Resu
     }
 }
 
-/// Sends a request as a follower of the daemon sends it, with the fields by which the leader knows who asks.
-async fn ask(stream: &mut TcpStream, what: &str, place: usize) -> io::Result<()> {
+/// Sends a request as a follower of the daemon sends it, with the fields by which the leader knows
+/// who asks.
+async fn ask(stream: &mut impl Stream, what: &str, place: usize) -> io::Result<()> {
     let request = format!(
         "GET /fleet/1/{what} HTTP/1.1\r\nhost: leader\r\nsapphire-node: n{place}\r\nsapphire-state: fresh\r\n\r\n"
     );
-    stream.write_all(request.as_bytes()).await
+    stream.write_all(request.as_bytes()).await?;
+    stream.flush().await
 }
 
-/// Takes the head of an answer, and says how long its body is. What has come of the body is in the buffer.
-async fn head(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<usize> {
+/// Takes the head of an answer, and says how long its body is. What has come of the body is in the
+/// buffer.
+async fn head(stream: &mut impl Stream, buffer: &mut Vec<u8>) -> io::Result<usize> {
     buffer.clear();
     loop {
         if stream.read_buf(buffer).await? == 0 {
@@ -187,7 +216,11 @@ async fn head(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<usize>
 }
 
 /// The body, which is short.
-async fn take(stream: &mut TcpStream, buffer: &mut Vec<u8>, length: usize) -> io::Result<Vec<u8>> {
+async fn take(
+    stream: &mut impl Stream,
+    buffer: &mut Vec<u8>,
+    length: usize,
+) -> io::Result<Vec<u8>> {
     while buffer.len() < length {
         if stream.read_buf(buffer).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -197,7 +230,7 @@ async fn take(stream: &mut TcpStream, buffer: &mut Vec<u8>, length: usize) -> io
 }
 
 /// The body, which nobody reads.
-async fn skip(stream: &mut TcpStream, buffer: &mut Vec<u8>, length: usize) -> io::Result<()> {
+async fn skip(stream: &mut impl Stream, buffer: &mut Vec<u8>, length: usize) -> io::Result<()> {
     let mut left = length.saturating_sub(buffer.len());
     while left > 0 {
         buffer.clear();

@@ -1,6 +1,7 @@
 //! The process of the leader: the daemon's HTTP side, told by lines on standard input.
 //!
-//! `publish BYTES` puts a blob of so many bytes and announces it, and answers when that was; `spent` answers what was used so far.
+//! `publish BYTES` puts a blob of so many bytes and announces it, and answers when that was;
+//! `spent` answers what was used so far.
 
 use std::io::{BufRead as _, Write as _};
 use std::path::Path;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use fleet_tls::Tls;
 use fleet_transfer::clocks;
 use fleet_transfer::packed::digest;
 use fleet_transfer::serve::{Desk, Limits, serve};
@@ -20,7 +22,8 @@ use crate::Failure;
 
 /// Of no fabric.
 pub(crate) const PREFIX: u64 = 0xfe80_0000_0000_0000;
-/// Announcements are as long as signed ones with some blobs and patches, and begin with the name of the blob.
+/// Announcements are as long as signed ones with some blobs and patches, and begin with the name of
+/// the blob.
 const ANNOUNCEMENT: usize = 500;
 /// Longer than any run: none is over while it is measured.
 const TTL: Duration = Duration::from_secs(3600);
@@ -34,7 +37,7 @@ pub(crate) struct Spent {
 }
 
 /// Until standard input ends. Errors: no directory, no port, no /proc.
-pub(crate) fn run(folder: &Path) -> Result<(), Failure> {
+pub(crate) fn run(folder: &Path, tls: Option<Tls>) -> Result<(), Failure> {
     let shelf = Arc::new(Shelf::open(folder)?);
     let desk = Arc::new(Desk::new(Arc::clone(&shelf), Limits::default()));
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
@@ -50,7 +53,7 @@ pub(crate) fn run(folder: &Path) -> Result<(), Failure> {
     std::thread::spawn(move || {
         runtime.block_on(async {
             if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
-                serve(listener, served, std::future::pending()).await;
+                serve(listener, served, tls, std::future::pending()).await;
             }
         });
     });
@@ -80,7 +83,8 @@ fn publish(desk: &Desk, shelf: &Shelf, seq: u64, size: usize) -> Result<u64, Fai
     announce(desk, seq, &blob)
 }
 
-/// As a leader does that has a newer generation; the bytes are not signed. When that was, by CLOCK_BOOTTIME in nanoseconds.
+/// As a leader does that has a newer generation; the bytes are not signed. When that was, by
+/// CLOCK_BOOTTIME in nanoseconds.
 fn announce(desk: &Desk, seq: u64, blob: &[u8]) -> Result<u64, Failure> {
     let mut bytes = digest(blob).to_string().into_bytes();
     bytes.resize(ANNOUNCEMENT, b' ');

@@ -3,13 +3,16 @@
 //! ```text
 //! fleet                                       10,000 followers; a link failed, a switch failed, a whole snapshot
 //! fleet --followers 1000 --blob 2900000       fewer, a larger one
+//! fleet --tls DIRECTORY                       under TLS, with ca.pem, cert.pem and key.pem of a leader at 127.0.0.1
 //! ```
 //!
-//! The leader's side is the daemon's code in a process of its own; followers are 10,000 connections of this process, which do what a follower
-//! does: wait for news, fetch what is announced, wait again. Both run on this machine, so each figure has the followers' work in it. No
-//! signatures, no TLS, no disk of followers.
+//! The leader's side is the daemon's code in a process of its own; followers are 10,000 connections
+//! of this process, which do what a follower does: wait for news, fetch what is announced, wait
+//! again. Both run on this machine, so each figure has the followers' work in it. No signatures, no
+//! disk of followers.
 //!
-//! Time is counted from when the leader has announced, by one clock of the machine (CLOCK_BOOTTIME).
+//! Time is counted from when the leader has announced, by one clock of the machine
+//! (CLOCK_BOOTTIME).
 
 #![forbid(unsafe_code)]
 
@@ -17,11 +20,13 @@ mod follower;
 mod leader;
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
+use fleet_tls::{Clients, Files, Tls};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Serialize;
 
@@ -44,9 +49,12 @@ struct Arguments {
     /// How often each is published
     #[arg(long, default_value_t = 3)]
     times: usize,
+    /// Under TLS: a directory with ca.pem, cert.pem and key.pem, good for both sides at 127.0.0.1
+    #[arg(long)]
+    tls: Option<PathBuf>,
     /// Be the leader, in a directory; for this program itself
     #[arg(long, hide = true)]
-    leader: Option<std::path::PathBuf>,
+    leader: Option<PathBuf>,
 }
 
 type Failure = Box<dyn std::error::Error>;
@@ -73,7 +81,7 @@ fn main() -> Result<(), Failure> {
     };
     setrlimit(Resource::Nofile, limit)?;
     if let Some(folder) = arguments.leader {
-        return leader::run(&folder);
+        return leader::run(&folder, opened(arguments.tls.as_deref())?);
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -81,15 +89,29 @@ fn main() -> Result<(), Failure> {
     runtime.block_on(measure(&arguments))
 }
 
+/// Errors: the files.
+fn opened(directory: Option<&Path>) -> Result<Option<Tls>, Failure> {
+    let Some(directory) = directory else {
+        return Ok(None);
+    };
+    let [ca, cert, key] = ["ca.pem", "cert.pem", "key.pem"].map(|name| directory.join(name));
+    Ok(Some(Tls::open(Files { ca, cert, key }, Clients::Required)?))
+}
+
 /// All generations, one line each.
 async fn measure(arguments: &Arguments) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
-    let mut leader = Leader::start(folder.path())?;
+    let mut leader = Leader::start(folder.path(), arguments.tls.as_deref())?;
+    let tls = opened(arguments.tls.as_deref())?;
     let address = leader.line()?.parse()?;
     let progress = Arc::new(Progress::new(arguments.followers));
     let connected = std::time::Instant::now();
     for _ in 0..arguments.followers {
-        tokio::spawn(follower::follow(address, Arc::clone(&progress)));
+        tokio::spawn(follower::follow(
+            address,
+            tls.clone(),
+            Arc::clone(&progress),
+        ));
     }
     progress.all_have(0, DEADLINE).await?;
     let connected_s = connected.elapsed().as_secs_f64();
@@ -126,12 +148,14 @@ struct Leader {
 }
 
 impl Leader {
-    /// This very program again, in its other part; it ends when its standard input does, so also when this process is killed.
-    /// Errors: it cannot be started.
-    fn start(folder: &std::path::Path) -> Result<Self, Failure> {
+    /// This very program again, in its other part; it ends when its standard input does, so also
+    /// when this process is killed. Errors: it cannot be started.
+    fn start(folder: &Path, tls: Option<&Path>) -> Result<Self, Failure> {
+        let tls = tls.map(|directory| [Path::new("--tls"), directory]);
         let mut child = Command::new(std::env::current_exe()?)
             .arg("--leader")
             .arg(folder)
+            .args(tls.iter().flatten())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;

@@ -1,7 +1,8 @@
 //! What answers follow from, apart from what is told of a snapshot beside that.
 //!
-//! Two snapshots whose answers follow from the same bytes give the same answers, whenever and from whatever files they were compiled,
-//! and whoever's key is in them. What is left out: provenance, names of QoS levels, epoch, time, and the SA's key.
+//! Two snapshots whose answers follow from the same bytes give the same answers, whenever and from
+//! whatever files they were compiled, and whoever's key is in them. What is left out: provenance,
+//! names of QoS levels, epoch, time, and the SA's key.
 
 use core::mem::{offset_of, size_of};
 
@@ -20,10 +21,11 @@ pub enum AnswerPart {
 }
 
 impl Snapshot {
-    /// Gives each piece in file order, with its part and a word that no other piece begins with: the section's number and its length.
-    /// A digest over all of them is one over what is answered.
+    /// Gives each piece in file order, with its part and a word that no other piece begins with:
+    /// the section's number and its length. A digest over all of them is one over what is answered.
     ///
-    /// Reads the whole snapshot, and compares its digest once more. Errors: its memory is not what it was.
+    /// Reads the whole snapshot, and compares its digest once more. Errors: its memory is not what
+    /// it was.
     pub fn answer_pieces(
         &self,
         mut piece: impl FnMut(AnswerPart, [u8; 16], &[u8]),

@@ -1,8 +1,8 @@
 //! Where the bytes of a snapshot live: always in memory of our own.
 //!
 //! Invariants:
-//! * `stable`: once made, the bytes neither move nor change until the backing is dropped. No file is
-//!   behind them, so nobody else can change them or take them away.
+//! * `stable`: once made, the bytes neither move nor change until the backing is dropped. No file
+//!   is behind them, so nobody else can change them or take them away.
 //! * `aligned`: the first byte lies on a 64-byte boundary.
 //!
 //! Three kinds, by length and by who fills them:
@@ -41,8 +41,8 @@ pub(crate) enum Backing {
     Sealed(memmap2::Mmap),
 }
 
-/// From here on memory is taken in pages of its own, large ones where the system has them: a look-up
-/// in a table of hundreds of megabytes would else look for its page, too. Units: bytes.
+/// From here on memory is taken in pages of its own, large ones where the system has them: a
+/// look-up in a table of hundreds of megabytes would else look for its page, too. Units: bytes.
 #[cfg(feature = "mmap")]
 const LARGE: usize = 4 << 20;
 

@@ -1,9 +1,9 @@
 //! The number of a published snapshot.
 //!
-//! A publisher counts up from 1, and a restart goes on behind the largest number that the run before
-//! has left. So of two epochs the larger one is the later, whichever process gave them. In the snapshot
-//! format, on the wire (`ServedSnapshot`) and in metrics 0 stands for "none"; in code that is
-//! `Option<EpochId>`, of the same size.
+//! A publisher counts up from 1, and a restart goes on behind the largest number that the run
+//! before has left. So of two epochs the larger one is the later, whichever process gave them. In
+//! the snapshot format, on the wire (`ServedSnapshot`) and in metrics 0 stands for "none"; in code
+//! that is `Option<EpochId>`, of the same size.
 
 use core::fmt;
 use core::num::NonZeroU64;

@@ -196,8 +196,8 @@ impl Sections {
         !self.rule_order.is_empty() && by_lists && others && one_row && holds_all && is_short
     }
 
-    /// By the index, where rules ask for no rare field, as in nearly every policy: what is compiled for these does not look
-    /// for rare fields again in each list.
+    /// By the index, where rules ask for no rare field, as in nearly every policy: what is compiled
+    /// for these does not look for rare fields again in each list.
     #[inline(never)]
     fn first_indexed(&self, policy: &PolicyRecord, classes: [u16; 5]) -> Option<u32> {
         self.first_by_index(policy, classes, NONE_ASKED)

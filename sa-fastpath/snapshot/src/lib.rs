@@ -1,9 +1,10 @@
 //! The immutable block that the slow path builds and the fast path answers from.
 //!
-//! The memory layout is the file format (`format`): [`Builder`] lays a [`model::Model`] out (`build`), [`Snapshot`]
-//! exists only over bytes that [`Snapshot::from_bytes`] accepted (`verify`), and lookups (`read`, `policy`) follow
-//! offsets without searching for anything that depends only on fabric or policy; `derived` has what is worked out once
-//! when a snapshot is taken up. `docs/snapshot-format.md` describes the format.
+//! The memory layout is the file format (`format`): [`Builder`] lays a [`model::Model`] out
+//! (`build`), [`Snapshot`] exists only over bytes that [`Snapshot::from_bytes`] accepted
+//! (`verify`), and lookups (`read`, `policy`) follow offsets without searching for anything that
+//! depends only on fabric or policy; `derived` has what is worked out once when a snapshot is taken
+//! up. `docs/snapshot-format.md` describes the format.
 //!
 //! One way in, many ways out:
 //!
@@ -90,6 +91,7 @@ mod format;
 mod guid_index;
 mod keyless;
 pub mod model;
+pub mod moved;
 mod pkeys;
 mod policy;
 mod read;

@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 
-/// Written by one thread, read by anyone at any time: a reader may miss the newest time, and sees no torn number.
+/// Written by one thread, read by anyone at any time: a reader may miss the newest time, and sees
+/// no torn number.
 #[derive(Debug)]
 pub(super) struct Histogram {
     /// Counters by bucket. Shape: [`BUCKETS`] in all.
@@ -88,8 +89,9 @@ impl Times {
         self.sum
     }
 
-    /// How many are shorter than each power of two, from 2^`first` ns on; longer ones than the last are in none. Shape: each has those of the
-    /// one before too. Exact, as no bucket has times on both sides of a power of two.
+    /// How many are shorter than each power of two, from 2^`first` ns on; longer ones than the last
+    /// are in none. Shape: each has those of the one before too. Exact, as no bucket has times on
+    /// both sides of a power of two.
     pub fn below_powers<const N: usize>(&self, first: u32) -> [(Duration, u64); N] {
         let mut below = [(Duration::ZERO, 0); N];
         for ((limit, count), power) in below.iter_mut().zip(first..) {

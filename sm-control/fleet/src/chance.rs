@@ -1,4 +1,5 @@
-//! Spread without a source of randomness: numbers that follow from a seed, another one on each host.
+//! Spread without a source of randomness: numbers that follow from a seed, another one on each
+//! host.
 
 use core::time::Duration;
 
@@ -23,7 +24,8 @@ impl Chance {
         share(self.number(), most)
     }
 
-    /// What to wait after so many failures in a row: doubled each time, up to `most`, and half of it by chance.
+    /// What to wait after so many failures in a row: doubled each time, up to `most`, and half of
+    /// it by chance.
     pub(crate) fn back_off(&mut self, failures: u32, first: Duration, most: Duration) -> Duration {
         let doubled = first.saturating_mul(1 << failures.saturating_sub(1).min(16));
         let wait = doubled.min(most);

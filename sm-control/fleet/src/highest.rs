@@ -1,5 +1,5 @@
-//! The newest that was seen: a follower has it on its disk before it uses an announcement, and takes nothing older
-//! for as long as that disk lives.
+//! The newest that was seen: a follower has it on its disk before it uses an announcement, and
+//! takes nothing older for as long as that disk lives.
 
 use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -21,8 +21,8 @@ pub struct Highest {
 
 /// What is stored cannot be understood.
 ///
-/// It is not "nothing was seen": a follower that began anew would take what was replayed to it. A person decides,
-/// who removes the file.
+/// It is not "nothing was seen": a follower that began anew would take what was replayed to it. A
+/// person decides, who removes the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it is no record of what was seen, or damaged")]
 pub struct Damaged;
@@ -75,7 +75,8 @@ impl Highest {
     ///
     /// # Errors
     ///
-    /// Why it is not. [`Refusal::Contradiction`] says that what was seen is not to be believed any more either.
+    /// Why it is not. [`Refusal::Contradiction`] says that what was seen is not to be believed any
+    /// more either.
     pub fn admit(&self, announcement: &Announcement) -> Result<(), Refusal> {
         let (seen, new) = (self.position, announcement.position);
         if (new.issue.era, new.issue.term) < (seen.issue.era, seen.issue.term) {

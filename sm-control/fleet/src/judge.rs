@@ -29,8 +29,8 @@ pub struct Judge {
 pub enum WallRule {
     /// An odd time of issue is counted, and believed.
     Counted,
-    /// It is refused. For hosts whose clock somebody keeps right, and where relays are not trusted: no sender can
-    /// stretch an announcement by more than the tolerance then.
+    /// It is refused. For hosts whose clock somebody keeps right, and where relays are not trusted:
+    /// no sender can stretch an announcement by more than the tolerance then.
     Strict,
 }
 
@@ -113,7 +113,8 @@ impl Judge {
     }
 }
 
-/// True where an announcement was issued further from this wall clock than its TTL and the tolerance.
+/// True where an announcement was issued further from this wall clock than its TTL and the
+/// tolerance.
 pub(crate) fn is_odd(announcement: &Announcement, wall: Wall) -> bool {
     announcement.issued.apart(wall) > announcement.ttl + WALL_TOLERANCE
 }

@@ -1,4 +1,5 @@
-//! One compiled snapshot on many hosts, and none that answers with what it knows or should know to be stale.
+//! One compiled snapshot on many hosts, and none that answers with what it knows or should know to
+//! be stale.
 //!
 //! ```text
 //!   leader ──announcement──> relay ──announcement──> follower ──gate──> workers
@@ -6,13 +7,14 @@
 //!   engine
 //! ```
 //!
-//! Nothing in here opens a file or a socket, reads a clock, starts a thread or rolls dice. What happened is put in as a
-//! value with the time of both clocks; what is to be done comes out as values. `docs/fleet.md` says what whoever does
-//! it must keep to, and what all this promises.
+//! Nothing in here opens a file or a socket, reads a clock, starts a thread or rolls dice. What
+//! happened is put in as a value with the time of both clocks; what is to be done comes out as
+//! values. `docs/fleet.md` says what whoever does it must keep to, and what all this promises.
 //!
-//! Rooms: [`announcement`] (what is signed), [`root`] (whose signatures count), [`judge`] (whether it is believed), [`highest`] (what a host remembers on
-//! its disk), [`follower`], [`verdict`] (whether it may answer), [`offer`] (what is handed on), [`leader`], and
-//! [`rules`], which tests break one by one.
+//! Rooms: [`announcement`] (what is signed), [`root`] (whose signatures count), [`judge`] (whether
+//! it is believed), [`highest`] (what a host remembers on its disk), [`follower`], [`verdict`]
+//! (whether it may answer), [`offer`] (what is handed on), [`leader`], and [`rules`], which tests
+//! break one by one.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,9 @@
-//! What a leader or a relay hands to those who ask: the newest announcement and how long it is good still.
+//! What a leader or a relay hands to those who ask: the newest announcement and how long it is good
+//! still.
 //!
-//! Nobody waits in here. A server keeps the newest offer where its connections see it (one value, exchanged), and
-//! each connection asks [`answer`] when it begins, when the offer changes, and when the time has come that it was told.
+//! Nobody waits in here. A server keeps the newest offer where its connections see it (one value,
+//! exchanged), and each connection asks [`answer`] when it begins, when the offer changes, and when
+//! the time has come that it was told.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -43,8 +45,8 @@ pub struct Reply<'a> {
     pub held: Duration,
     /// How long the announcement is good from the moment of the reply on.
     pub remaining: Duration,
-    /// The longest that children of this sender should wait before they fetch a large file, so that they do not all
-    /// come at once.
+    /// The longest that children of this sender should wait before they fetch a large file, so that
+    /// they do not all come at once.
     pub spread: Duration,
 }
 

@@ -1,7 +1,9 @@
-//! The rules that an implementation could break, so that tests can break each and see whether it is found.
+//! The rules that an implementation could break, so that tests can break each and see whether it is
+//! found.
 //!
-//! What runs follows [`Sound`], which breaks none and has no size: the compiler removes every question below. The
-//! simulation gives rules of its own, with one flaw at a time, and must find a wrong answer for each.
+//! What runs follows [`Sound`], which breaks none and has no size: the compiler removes every
+//! question below. The simulation gives rules of its own, with one flaw at a time, and must find a
+//! wrong answer for each.
 
 use ed25519_dalek::{Signature, Signer};
 pub use ed25519_dalek::{SigningKey, VerifyingKey};
@@ -10,7 +12,8 @@ pub use ed25519_dalek::{SigningKey, VerifyingKey};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Flaw {
-    /// A follower counts the time left from the arrival of a reply, not from the sending of its request.
+    /// A follower counts the time left from the arrival of a reply, not from the sending of its
+    /// request.
     CountsFromArrival,
     /// A follower uses an announcement before it is stored.
     UsesBeforeStored,

@@ -1,6 +1,7 @@
 //! Digests and positions as people and URLs write them: one spelling each.
 //!
-//! A second spelling of one name would be a second entry in every cache, and a second way around every check.
+//! A second spelling of one name would be a second entry in every cache, and a second way around
+//! every check.
 
 use std::str::FromStr;
 
@@ -67,7 +68,8 @@ impl FromStr for Position {
     }
 }
 
-/// As it is written by us: what `str::parse` takes beyond that, signs and zeros in front, is no number here.
+/// As it is written by us: what `str::parse` takes beyond that, signs and zeros in front, is no
+/// number here.
 fn number<N: FromStr + ToString>(text: &str) -> Result<N, NoPosition> {
     let number: N = text.parse().map_err(|_| NoPosition)?;
     match number.to_string() == text {

@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-/// A moment of the clock that counts from boot and runs while the host is suspended (CLOCK_BOOTTIME).
+/// A moment of the clock that counts from boot and runs while the host is suspended
+/// (CLOCK_BOOTTIME).
 ///
 /// Units: nanoseconds. Every deadline is counted in it, since nobody sets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -10,7 +11,8 @@ pub struct Boot(pub u64);
 
 /// A moment of the wall clock.
 ///
-/// Units: milliseconds since 1970 (UTC). Anybody may set it, so it is a second fence and never the first.
+/// Units: milliseconds since 1970 (UTC). Anybody may set it, so it is a second fence and never the
+/// first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Wall(pub u64);
 

@@ -31,8 +31,8 @@ pub struct TrustedKey {
 }
 
 impl TrustedKey {
-    /// From the 32 bytes of a public key; `None` where they are no point of the curve, or one under which
-    /// signatures fit any message.
+    /// From the 32 bytes of a public key; `None` where they are no point of the curve, or one under
+    /// which signatures fit any message.
     pub fn new(id: KeyId, public: &[u8; 32], expires: Wall) -> Option<Self> {
         let key = VerifyingKey::from_bytes(public).ok()?;
         (!key.is_weak()).then_some(Self { id, key, expires })

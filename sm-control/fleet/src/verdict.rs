@@ -5,9 +5,10 @@ use crate::time::Boot;
 
 /// The two numbers by which a worker answers or not, once a batch and by its own look at the clock.
 ///
-/// Where they lie in two atomics, the writer of another generation stores `until = 0`, then the generation, then
-/// `until`; the reader loads `until` before the generation (acquire), so that it never takes the time of one
-/// generation for that of another.
+/// Where they lie in two atomics, the writer of another generation stores `until = 0`, then the
+/// generation, then `until`; the reader loads `until` before the generation and after it (acquire),
+/// and goes by it only if it is the same, so that it never takes the time of one generation for
+/// that of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gate {
     /// Up to then, by the clock that counts from boot.

@@ -11,14 +11,17 @@
 //! 1. the port is active,
 //! 2. the snapshot knows its LID, and as the LID of this very GUID,
 //! 3. no other SM has come since the sources of the snapshot were read, and
-//! 4. with `follow_sa`, the SA serves a snapshot with the same digest.
+//! 4. with `follow_sa`, the SA serves a snapshot with the same digest,
+//! 5. where the host follows a fleet, the [`Gate`] is open for its generation.
 //!
 //! Else the kernel is told to ask the SA ([`Reason::Stale`]).
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use sa_answer::whole;
 use sa_answer::{Outcome, answer};
+use sa_fastpath::gate::Gate;
 use sa_fastpath::publish::{Published, Reader};
 use sa_wire::netlink_ls::{IpResolve, Resolve};
 use sa_wire::path_record::PathRecord;
@@ -47,6 +50,8 @@ pub struct Replica {
     ports: Vec<Seen>,
     /// Whether the SA has to serve the same snapshot.
     follow_sa: bool,
+    /// Of the fleet that this host follows.
+    gate: Option<Arc<Gate>>,
 }
 
 impl Replica {
@@ -65,7 +70,14 @@ impl Replica {
             far,
             ports: Vec::new(),
             follow_sa,
+            gate: None,
         }
+    }
+
+    /// The same, which sends the kernel to the SA unless `gate` is open for the snapshot in service. None: of no fleet.
+    #[must_use]
+    pub fn gated_by(self, gate: Option<Arc<Gate>>) -> Self {
+        Self { gate, ..self }
     }
 
     /// The record for a question. Errors: the first of the reasons that applies, in the order
@@ -77,6 +89,12 @@ impl Replica {
         let published = self.reader.refresh().ok_or(Reason::NoSnapshot)?;
         let read_at = self.origin.read_at(published.epoch);
         if !fits(seen, published, read_at) || self.follow_sa && !follows(seen, published) {
+            return Err(Reason::Stale);
+        }
+        // Last, as it may shut by itself at any moment.
+        if let Some(gate) = &self.gate
+            && !gate.may_answer(published.generation)
+        {
             return Err(Reason::Stale);
         }
         let request = path_get(seen.port.lid, question)?;

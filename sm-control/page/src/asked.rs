@@ -5,8 +5,8 @@
 //!  slow lane  NodeRecord                3 a second     from every request
 //! ```
 //!
-//! Workers count by attribute only what they time, so their rates are estimates, and the page says so; where they time nothing, it says
-//! which key makes them.
+//! Workers count by attribute only what they time, so their rates are estimates, and the page says
+//! so; where they time nothing, it says which key makes them.
 
 use core::num::NonZeroU32;
 
@@ -34,7 +34,8 @@ pub struct Kind {
     pub attribute: &'static str,
     /// Likewise; empty where methods are not told apart.
     pub method: &'static str,
-    /// A second; none where nothing is known of it: too few readings, or replies of which none was counted.
+    /// A second; none where nothing is known of it: too few readings, or replies of which none was
+    /// counted.
     pub rate: Option<f64>,
     /// Since the start: what was counted, not all there were.
     pub counted: u64,

@@ -1,6 +1,7 @@
 //! What happened, the newest first.
 //!
-//! The same rows are made here for a page and by the script for what comes later; both write the words as text.
+//! The same rows are made here for a page and by the script for what comes later; both write the
+//! words as text.
 
 use maud::{Markup, html};
 

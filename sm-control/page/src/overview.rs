@@ -9,7 +9,8 @@
 //!  the last events
 //! ```
 //!
-//! What is wrong stands above what is as it should be. Sections that the script brings up to date have an id and `data-live`.
+//! What is wrong stands above what is as it should be. Sections that the script brings up to date
+//! have an id and `data-live`.
 
 use maud::{Markup, html};
 
@@ -174,7 +175,8 @@ fn problem(it: &Problem) -> Markup {
     }
 }
 
-fn facts(title: &str, facts: &[Fact]) -> Markup {
+/// A list with a heading.
+pub(crate) fn facts(title: &str, facts: &[Fact]) -> Markup {
     html! {
         section {
             h2 { (title) }

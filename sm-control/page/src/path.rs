@@ -1,6 +1,8 @@
-//! Why a pair of ports gets the PathRecord it gets: a form, and the account of the snapshot in force.
+//! Why a pair of ports gets the PathRecord it gets: a form, and the account of the snapshot in
+//! force.
 //!
-//! The account is the compiler's, the same that `sapphire explain` prints. The form goes by GET, so that an answer has an address.
+//! The account is the compiler's, the same that `sapphire explain` prints. The form goes by GET, so
+//! that an answer has an address.
 
 use maud::{Markup, html};
 use sa_compiler::account::{Account, End, Engine, Hops, Record, Rules};

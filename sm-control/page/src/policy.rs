@@ -1,4 +1,5 @@
-//! A policy that is tried: a form, what is likely wrong with the text, and which pairs of ports would get another level.
+//! A policy that is tried: a form, what is likely wrong with the text, and which pairs of ports
+//! would get another level.
 //!
 //! ```text
 //!  form ──POST──> verdict   refused at 12:9, or loads

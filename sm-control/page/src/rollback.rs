@@ -1,7 +1,8 @@
 //! A rollback: what it would change, and the form that orders it.
 //!
-//! The one page with a form that changes something. It goes by POST and needs the token of `[http] token_file`, which never stands in an
-//! address; without a token file there is no form, and the page names the command.
+//! The one page with a form that changes something. It goes by POST and needs the token of `[http]
+//! token_file`, which never stands in an address; without a token file there is no form, and the
+//! page names the command.
 
 use maud::{Markup, html};
 use sa_compiler::snapshot_change::{Comparison, List, PairCounts, Transition, Words};

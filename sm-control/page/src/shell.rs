@@ -1,12 +1,13 @@
 //! What all documents have: head, navigation, the state in one line.
 //!
 //! ```text
-//!  Sapphire   Overview Fabric Path Policy Snapshots Events   ready, epoch 7
-//!  ────────────────────────────────────────────────────────────────────────
+//!  Sapphire   Overview Fabric Path Policy Snapshots Fleet Events   ready, epoch 7
+//!  ──────────────────────────────────────────────────────────────────────────────
 //!  main
 //! ```
 //!
-//! Headings begin at the page's own `h1`; the name of the program is none, as it is the same everywhere.
+//! Headings begin at the page's own `h1`; the name of the program is none, as it is the same
+//! everywhere.
 
 use maud::{DOCTYPE, Markup, html};
 
@@ -23,18 +24,21 @@ pub enum Here {
     Policy,
     /// What is and was in force.
     Snapshots,
+    /// The part of this host in its fleet; only where it is of one.
+    Fleet,
     /// What happened.
     Events,
 }
 
 impl Here {
     /// In the order of the navigation.
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Overview,
         Self::Fabric,
         Self::Path,
         Self::Policy,
         Self::Snapshots,
+        Self::Fleet,
         Self::Events,
     ];
 
@@ -46,6 +50,7 @@ impl Here {
             Self::Path => ("/path", "Path"),
             Self::Policy => ("/policy", "Policy"),
             Self::Snapshots => ("/snapshots", "Snapshots"),
+            Self::Fleet => ("/fleet", "Fleet"),
             Self::Events => ("/events", "Events"),
         }
     }
@@ -58,6 +63,8 @@ pub struct Shell<'a> {
     pub not_ready: Option<&'a str>,
     /// Of the snapshot in force; none before the first.
     pub epoch: Option<u64>,
+    /// This host is of a fleet.
+    pub has_fleet: bool,
 }
 
 impl Shell<'_> {
@@ -88,12 +95,13 @@ impl Shell<'_> {
 
     /// Navigation and state.
     fn bar(&self, here: Here) -> Markup {
+        let is_there = |page: &Here| *page != Here::Fleet || self.has_fleet;
         html! {
             header {
                 span class="brand" { "Sapphire" }
                 nav aria-label="Pages" {
                     ul {
-                        @for page in Here::ALL {
+                        @for page in Here::ALL.into_iter().filter(is_there) {
                             @let (address, name) = page.words();
                             li { a href=(address) aria-current=[(page == here).then_some("page")] { (name) } }
                         }
@@ -129,6 +137,7 @@ mod tests {
         let shell = Shell {
             not_ready: Some("no"),
             epoch: None,
+            has_fleet: false,
         };
         let text = message(shell, Here::Path, "Path", "a <b> & \"c\"");
         assert_eq!(

@@ -1,6 +1,7 @@
 //! What is in force, what a rollback would return to, and what the disk has.
 //!
-//! What a rollback would change, and the form that orders it, have a page of their own ([`rollback`](crate::rollback)).
+//! What a rollback would change, and the form that orders it, have a page of their own
+//! ([`rollback`](crate::rollback)).
 
 use maud::{Markup, html};
 
@@ -187,6 +188,7 @@ mod tests {
             Shell {
                 not_ready: None,
                 epoch: Some(4),
+                has_fleet: false,
             },
             &all,
         );

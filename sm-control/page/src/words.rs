@@ -1,13 +1,15 @@
 //! Numbers, times and names as people read them.
 //!
-//! Names come from devices, over the wire: they may have any bytes. Markup in them is text by the macro that writes documents; what
-//! would change how text around it looks (control characters, changes of direction) is replaced here.
+//! Names come from devices, over the wire: they may have any bytes. Markup in them is text by the
+//! macro that writes documents; what would change how text around it looks (control characters,
+//! changes of direction) is replaced here.
 
 use form_urlencoded::byte_serialize;
 
 /// What a device calls itself, without what harms a page or a terminal.
 ///
-/// Replaced by U+FFFD: control characters, and those that turn the direction of writing, which could make one name look like another.
+/// Replaced by U+FFFD: control characters, and those that turn the direction of writing, which
+/// could make one name look like another.
 pub fn name_of(description: &str) -> String {
     let clean = |c: char| match c {
         '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
@@ -93,7 +95,8 @@ pub fn unix(seconds: u64) -> String {
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
-/// Year, month and day of a day since 1970. Source: H. Hinnant, chrono-Compatible Low-Level Date Algorithms, `civil_from_days`.
+/// Year, month and day of a day since 1970. Source: H. Hinnant, chrono-Compatible Low-Level Date
+/// Algorithms, `civil_from_days`.
 const fn date(days: u64) -> (u64, u64, u64) {
     // Years begin in March, so that the day that some have more is their last.
     let days = days + 719_468;

@@ -26,6 +26,7 @@ const HOSTILE: &str =
 const SHELL: Shell<'static> = Shell {
     not_ready: None,
     epoch: Some(7),
+    has_fleet: false,
 };
 
 fn torus_inputs(radix: [u8; 3], failed: &[&str]) -> (tempfile::TempDir, Inputs) {
@@ -212,6 +213,7 @@ fn the_overview_is_as_it_was() {
     let shell = Shell {
         not_ready: Some("port 1 is not attached"),
         epoch: Some(7),
+        has_fleet: false,
     };
     golden("overview.html", &overview::page(shell, &busy()));
     judge(&overview::page(SHELL, &Overview::default()));

@@ -509,4 +509,4 @@ fn place(fd: RawFd, number: RawFd) -> std::io::Result<()> {
     }
 }
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);

@@ -4,7 +4,8 @@
 //!  [http] token_file = "http-token"      -rw-r----- root sapphire    one line of 16 to 256 printable characters
 //! ```
 //!
-//! Made by `head -c 32 /dev/urandom | base64 > FILE`. Read at the start: another token takes a restart.
+//! Made by `head -c 32 /dev/urandom | base64 > FILE`. Read at the start: another token takes a
+//! restart.
 
 use core::fmt;
 use std::io::{self, Read};

@@ -1,9 +1,9 @@
 //! What can be said of a configuration without running it.
 //!
-//! `sapphired --check` and `sapphire doctor` ask the same questions here: do the files make a snapshot
-//! that may be served, can workers, rings and sockets be where they are to be. Each check is the one
-//! that a start makes, by the same function, so that neither program promises what the daemon then
-//! refuses.
+//! `sapphired --check` and `sapphire doctor` ask the same questions here: do the files make a
+//! snapshot that may be served, can workers, rings and sockets be where they are to be. Each check
+//! is the one that a start makes, by the same function, so that neither program promises what the
+//! daemon then refuses.
 //!
 //! Nothing here serves: no thread, no socket and no device is opened. What only an attempt can show
 //! is tried by the daemon (`server::check_start`).
@@ -61,6 +61,10 @@ pub fn check_sources(config: &Config) -> Result<(Vec<Remark>, String), CheckErro
             ([compiled.warnings, compiled.arbitration].concat(), summary)
         }
         Source::Snapshot => copy::check(config)?,
+        Source::Fleet => (
+            Vec::new(),
+            "the fleet says what is in force; nothing is read here".to_owned(),
+        ),
         Source::None => (Vec::new(), "there is no fabric to read".to_owned()),
     };
     local_service::check(config)?;
@@ -105,6 +109,9 @@ pub fn check(config: &Config) -> Result<Compiled, SourceError> {
         Source::Sweep => {
             Some("only the daemon sweeps it; use the snapshot in its [state] directory")
         }
+        Source::Fleet => {
+            Some("source = \"fleet\" was compiled by the fleet's leader; use the snapshot there")
+        }
         Source::None => Some("source = \"none\": there is no fabric"),
         Source::Files | Source::Sa => None,
     };
@@ -136,8 +143,8 @@ pub fn check_rings(config: &Config) -> Result<(), RingSectionError> {
     rings::check(config)
 }
 
-/// Whether this machine can do what `[control]` says, and `[http]` of its token. Errors: [`CheckError::Control`],
-/// [`CheckError::HttpToken`].
+/// Whether this machine can do what `[control]` says, and `[http]` of its token. Errors:
+/// [`CheckError::Control`], [`CheckError::HttpToken`].
 pub fn check_control(config: &Config) -> Result<(), CheckError> {
     token(config)?;
     let section = config.control.as_ref();

@@ -1,9 +1,10 @@
 //! Which core each worker runs on.
 //!
-//! A worker spins, so where it runs matters: alone on its core, away from the core's sibling, and on the
-//! NUMA node of its HCA, whose memory it reads at every packet. Cores that are named are taken as they
-//! are; for the others a free one is chosen on the node that `numa` says. What the machine cannot do is
-//! an error for `--check`, and at a start a warning: a machine that changed must not silence the SA.
+//! A worker spins, so where it runs matters: alone on its core, away from the core's sibling, and
+//! on the NUMA node of its HCA, whose memory it reads at every packet. Cores that are named are
+//! taken as they are; for the others a free one is chosen on the node that `numa` says. What the
+//! machine cannot do is an error for `--check`, and at a start a warning: a machine that changed
+//! must not silence the SA.
 //!
 //! ```text
 //!  node 0: cores 0-3, node 1: cores 4-7, threads of one core: (0,2) (1,3) (4,6) (5,7)
@@ -82,7 +83,8 @@ pub enum PlacementError {
 /// Hands out cores, in the order of the ports. The same machine and configuration give the same
 /// cores at each start.
 ///
-/// A port without a core in the configuration gets one as its worker starts, so the order of starts is part of the plan.
+/// A port without a core in the configuration gets one as its worker starts, so the order of starts
+/// is part of the plan.
 pub(crate) struct Placement<'a> {
     workers: &'a WorkersSection,
     machine: Machine,

@@ -1,9 +1,9 @@
 //! A configuration as it is written: where each key stands.
 //!
 //! Serde says what is wrong with a value and, for most, where. For sections that a key tells apart
-//! (`transport`) or that are judged as a whole (`try_from`) it has read the keys into a buffer by then,
-//! and the place is that of the section. [`Document::read`] finds the key in that case by experiment:
-//! the one without which the error goes away is to blame.
+//! (`transport`) or that are judged as a whole (`try_from`) it has read the keys into a buffer by
+//! then, and the place is that of the section. [`Document::read`] finds the key in that case by
+//! experiment: the one without which the error goes away is to blame.
 //!
 //! ```text
 //!  [[port]]
@@ -26,7 +26,8 @@ use super::{Config, ConfigProblem, Problem};
 /// What is wrong at a byte of the text. Made where the text is not at hand; [`Document::problem`]
 /// makes line and column of it.
 ///
-/// Shape: a byte of the text, not of a line: lines are counted once, for the one problem that is told.
+/// Shape: a byte of the text, not of a line: lines are counted once, for the one problem that is
+/// told.
 #[derive(Debug)]
 pub(super) struct At {
     byte: usize,
@@ -58,7 +59,8 @@ pub(super) struct Document<'t> {
 
 /// Names of the tables around a key, and the key; of tables of one name their number.
 ///
-/// Shape: from the outermost table to the key; the number tells tables of one name (`[[port]]`) apart.
+/// Shape: from the outermost table to the key; the number tells tables of one name (`[[port]]`)
+/// apart.
 type Path = Vec<(String, usize)>;
 
 /// What an error becomes when a key is taken away.
@@ -147,7 +149,8 @@ impl<'t> Document<'t> {
     /// is the one without which there is no such error: of the section that begins at `header`, or
     /// of another. None where something is missing: then the section is the place.
     ///
-    /// Three guesses are kept apart, and the best one wins: the key whose absence mends it nearby, then elsewhere, then a section.
+    /// Three guesses are kept apart, and the best one wins: the key whose absence mends it nearby,
+    /// then elsewhere, then a section.
     fn blame(&self, problem: &str, header: usize) -> Option<usize> {
         if problem.starts_with("missing field") {
             return None;

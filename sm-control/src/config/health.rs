@@ -1,4 +1,5 @@
-//! `[health]` of `sapphired`'s configuration: how ports are asked for what they count, by the Subnet Manager.
+//! `[health]` of `sapphired`'s configuration: how ports are asked for what they count, by the
+//! Subnet Manager.
 //!
 //! ```toml
 //! [health]
@@ -7,7 +8,8 @@
 //! clear = "never"                # "full": counters of errors that count no more are cleared
 //! ```
 //!
-//! It counts where this process is the Subnet Manager (`source = "sweep"`), as `[sm]` does; elsewhere nobody is asked.
+//! It counts where this process is the Subnet Manager (`source = "sweep"`), as `[sm]` does;
+//! elsewhere nobody is asked.
 //!
 //! | to have | set |
 //! |---|---|
@@ -34,7 +36,8 @@ pub struct HealthSection {
 
 /// When counters are cleared.
 ///
-/// A Set of PortCounters is seen by every tool that reads the port, so it is the operator's to allow.
+/// A Set of PortCounters is seen by every tool that reads the port, so it is the operator's to
+/// allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClearRule {

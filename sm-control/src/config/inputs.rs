@@ -96,7 +96,8 @@ impl Config {
 
 /// The fabric file, or the files of a directory of dumps, each also as `.xz`.
 ///
-/// A path that is no directory now is taken for a file: one that comes later is seen by the next reading.
+/// A path that is no directory now is taken for a file: one that comes later is seen by the next
+/// reading.
 fn dumps(path: &Path) -> Vec<PathBuf> {
     if !path.is_dir() {
         return vec![path.to_owned()];
@@ -110,7 +111,8 @@ fn dumps(path: &Path) -> Vec<PathBuf> {
 
 /// What is read of a directory of dumps. As in `sa_fabric`, which reads them.
 ///
-/// What is read by name and not by a pattern, so that a new file of OpenSM's does not cause reloads.
+/// What is read by name and not by a pattern, so that a new file of OpenSM's does not cause
+/// reloads.
 const DUMPS: [&str; 4] = [
     "opensm-subnet.lst",
     "net",

@@ -63,7 +63,8 @@ impl Default for FabricSaSection {
 }
 
 impl Config {
-    /// How often to read a running SA again, or to sweep, without being told of a change; none: never, or no such source.
+    /// How often to read a running SA again, or to sweep, without being told of a change; none:
+    /// never, or no such source.
     ///
     /// A poll is the net below traps and Reports: it finds what nobody told.
     pub fn poll(&self) -> Option<Duration> {
@@ -279,6 +280,7 @@ impl FabricSection {
         match self.source {
             Source::None => "which has no fabric",
             Source::Sweep => "which finds nodes and gives LIDs itself",
+            Source::Fleet => "whose snapshots were compiled elsewhere",
             _ => "from which nodes, LIDs and the SM's port are read",
         }
     }
@@ -342,7 +344,8 @@ impl TryFrom<Written> for FabricSaSection {
 }
 
 impl Written {
-    /// None where no key of it is given. Errors: a key of the other transport, or one that is missing.
+    /// None where no key of it is given. Errors: a key of the other transport, or one that is
+    /// missing.
     fn transport(&self) -> Result<Option<SaTransport>, KeyContradiction> {
         let transport = match (self.transport, self.node.clone()) {
             (Some(Kind::Ibsim), None) => return Err(KeyContradiction::NoNode),

@@ -51,7 +51,8 @@ pub struct HttpSection {
     pub listen: SocketAddr,
     /// Whether the page for people is there too.
     pub ui: bool,
-    /// File of the token that an order on the page has to bring; none: nothing can be ordered there.
+    /// File of the token that an order on the page has to bring; none: nothing can be ordered
+    /// there.
     pub token_file: Option<PathBuf>,
 }
 

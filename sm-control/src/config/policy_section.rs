@@ -1,7 +1,7 @@
 //! `[policy]` of `sapphired`'s configuration: the QoS policy file, and how it is read.
 //!
-//! Where a dialect leaves something open, its own way is the default and a key here overrides it; what
-//! each means is in `docs/policy.md`.
+//! Where a dialect leaves something open, its own way is the default and a key here overrides it;
+//! what each means is in `docs/policy.md`.
 //!
 //! ```toml
 //! [policy]
@@ -13,7 +13,8 @@
 //!
 //! Behind each `#` what holds without the key.
 //!
-//! What may not be decided here: whether the policy is right. It is read when the fabric is there that its groups need.
+//! What may not be decided here: whether the policy is right. It is read when the fabric is there
+//! that its groups need.
 
 use core::fmt;
 use core::str::FromStr;

@@ -36,7 +36,8 @@ use super::{IoUring, Mode};
 /// `[[port]]`: where requests come from. Its place in the file is the port's number in logs,
 /// metrics and `cores`.
 ///
-/// A new transport is a variant here, and what it is called and needs is asked of this type by all who need to know.
+/// A new transport is a variant here, and what it is called and needs is asked of this type by all
+/// who need to know.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "transport", rename_all = "lowercase", deny_unknown_fields)]
 pub enum PortSection {
@@ -52,7 +53,8 @@ pub enum PortSection {
     },
     /// The kernel's user MAD device.
     Umad {
-        /// Device name, as in `mlx5_0`; by default the first that is active, else the first with a link.
+        /// Device name, as in `mlx5_0`; by default the first that is active, else the first with a
+        /// link.
         device: Option<String>,
         /// Port number of the device.
         #[serde(default = "one")]
@@ -60,9 +62,10 @@ pub enum PortSection {
         /// Drive the file by io_uring.
         #[serde(default)]
         io_uring: IoUring,
-        /// Set IsSM on the port while this runs; absent, where this process is the SM of the port. Off
-        /// beside an SM on the same port, which sets it itself and fails where somebody else has; on under
-        /// the simulator's preload library, where it is what brings QP1 requests here.
+        /// Set IsSM on the port while this runs; absent, where this process is the SM of the port.
+        /// Off beside an SM on the same port, which sets it itself and fails where somebody else
+        /// has; on under the simulator's preload library, where it is what brings QP1 requests
+        /// here.
         announce_sm: Option<bool>,
     },
     /// Memory shared with processes of this node.

@@ -19,7 +19,8 @@ use sa_text::{Location, Position};
 use thiserror::Error;
 
 use super::{
-    LocalContradiction, NumberProblem, RoleContradiction, ShadowContradiction, SourceContradiction,
+    FleetContradiction, LocalContradiction, NumberProblem, RoleContradiction, ShadowContradiction,
+    SourceContradiction,
 };
 
 /// A configuration that cannot be used.
@@ -74,6 +75,9 @@ pub enum Problem {
     /// The fabric cannot be read as `[fabric]` has it.
     #[error(transparent)]
     Source(#[from] SourceContradiction),
+    /// `[fleet]` cannot be, or does not fit the rest.
+    #[error(transparent)]
+    Fleet(#[from] FleetContradiction),
     /// `[local_service]` would be without effect, or answer from nothing.
     #[error(transparent)]
     LocalService(#[from] LocalContradiction),

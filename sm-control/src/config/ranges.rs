@@ -1,5 +1,6 @@
-//! The range of every number in a configuration, and the check that holds it against a document: at the value's
-//! own line and column, which errors of serde lose in sections that are told apart by a key.
+//! The range of every number in a configuration, and the check that holds it against a document: at
+//! the value's own line and column, which errors of serde lose in sections that are told apart by a
+//! key.
 //!
 //! ```text
 //!  [[port]]
@@ -9,7 +10,8 @@
 //! The table is also what the manual's ranges are checked against. A number that is in range may
 //! still be refused, where it contradicts another key.
 //!
-//! A key of the configuration that takes a number gets its line here; a test of the manual finds those that lack one.
+//! A key of the configuration that takes a number gets its line here; a test of the manual finds
+//! those that lack one.
 
 use core::ops::RangeInclusive;
 
@@ -64,7 +66,7 @@ const LIDS: RangeInclusive<i128> = 1..=49_151;
 /// All of them. What follows OpenSM or the kernel is as there; the rest is what a start can
 /// allocate and what a wait can mean. A key that takes a number and is not in here fails a test of
 /// the manual.
-pub const RANGES: [Range; 82] = [
+pub const RANGES: [Range; 86] = [
     range("fabric", "lmc", 0..=7, ", an LMC"),
     range("fabric.sa", "port", 1..=254, ", a port of the device"),
     range("fabric.sa", "sa_lid", LIDS, ", the LID of a port"),
@@ -141,6 +143,10 @@ pub const RANGES: [Range; 82] = [
     range("opensm", "grace_ms", 0..=DAY, " ms"),
     range("opensm", "poll_ms", 0..=DAY, " ms"),
     range("opensm", "settle_ms", 0..=MINUTE, " ms"),
+    range("fleet", "ttl_s", 3..=300, " s"),
+    range("fleet", "at_once", 1..=8, " of them"),
+    range("fleet", "look_ms", 1..=MINUTE, " ms"),
+    range("fleet.etcd", "lease_s", 3..=60, " s"),
     range("log", "per_second", 0..=1_000_000, " lines"),
     range("limits", "options_mib", MIB, " MiB"),
     range("limits", "policy_mib", 1..=16, " MiB"),
@@ -212,7 +218,8 @@ impl Range {
     }
 }
 
-/// A value that is no number, or not one that its key takes. What is expected is as [`Range::words`] has it.
+/// A value that is no number, or not one that its key takes. What is expected is as
+/// [`Range::words`] has it.
 ///
 /// Words are those of serde for like problems, so that a person meets one way of saying it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -1,8 +1,8 @@
-//! `[sa]` and `[overload]` of `sapphired`'s configuration: what this SA does, for whom, and what it gives
-//! up first when more is asked than can be answered.
+//! `[sa]` and `[overload]` of `sapphired`'s configuration: what this SA does, for whom, and what it
+//! gives up first when more is asked than can be answered.
 //!
-//! A request that has waited for too long gets no answer, as its sender has asked again by then. Limits
-//! of one LID hold only while others wait: an idle SA gives all it has to whoever asks.
+//! A request that has waited for too long gets no answer, as its sender has asked again by then.
+//! Limits of one LID hold only while others wait: an idle SA gives all it has to whoever asks.
 //!
 //! ```toml
 //! [sa]
@@ -32,7 +32,8 @@ use super::{Config, Source, operating};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SaSection {
-    /// Whose the state is that clients set; absent: what follows from the source ([`Config::role`]).
+    /// Whose the state is that clients set; absent: what follows from the source
+    /// ([`Config::role`]).
     pub role: Option<Role>,
     /// Who may ask for what.
     #[serde(default)]
@@ -106,8 +107,8 @@ impl Role {
 }
 
 impl Config {
-    /// What this SA is in its subnet: where this process is the Subnet Manager there is nobody else to keep what clients
-    /// set, and elsewhere another SM does.
+    /// What this SA is in its subnet: where this process is the Subnet Manager there is nobody else
+    /// to keep what clients set, and elsewhere another SM does.
     pub fn role(&self) -> Role {
         let by_source = match self.fabric.source {
             Source::Sweep => Role::Full,

@@ -1,8 +1,9 @@
 //! `[sm]` of `sapphired`'s configuration: options of the Subnet Manager, in OpenSM's words.
 //!
-//! What `opensm.conf` says with a line, this section says with a key; where `[fabric] opensm_conf` is given too, a key here counts
-//! over its line. Files have keys of their own, in the sections that are about them, and so has QoS (`[fabric] qos`).
-//! `sapphire migrate` writes the section from an `opensm.conf`.
+//! What `opensm.conf` says with a line, this section says with a key; where `[fabric] opensm_conf`
+//! is given too, a key here counts over its line. Files have keys of their own, in the sections
+//! that are about them, and so has QoS (`[fabric] qos`). `sapphire migrate` writes the section from
+//! an `opensm.conf`.
 //!
 //! ```toml
 //! [sm]
@@ -14,7 +15,8 @@
 //!
 //! `audit_interval` is our own.
 //!
-//! Numbers have their ranges in [`super::RANGES`]; all other values are read by the reader of `opensm.conf`.
+//! Numbers have their ranges in [`super::RANGES`]; all other values are read by the reader of
+//! `opensm.conf`.
 
 use core::fmt;
 
@@ -32,7 +34,8 @@ pub struct SmSection {
     pub settings: Vec<Setting>,
     /// Those of them that only an SM follows, over OpenSM's defaults.
     pub manager: ManagerOptions,
-    /// In which all that nodes were written is read back once; 0: nothing is. A key of our own. Units: seconds.
+    /// In which all that nodes were written is read back once; 0: nothing is. A key of our own.
+    /// Units: seconds.
     pub audit_interval: u32,
 }
 
@@ -72,7 +75,8 @@ impl SmSection {
     }
 }
 
-/// A value as `opensm.conf` has it. Errors: in the words of serde, for the key is unknown or takes something else.
+/// A value as `opensm.conf` has it. Errors: in the words of serde, for the key is unknown or takes
+/// something else.
 fn text(key: &str, value: &Value) -> Result<String, String> {
     let other = |expected: &str| {
         let found = value.type_str();

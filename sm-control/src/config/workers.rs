@@ -1,7 +1,7 @@
 //! `[workers]` of `sapphired`'s configuration: the answering threads, and where they run.
 //!
-//! Workers spin by default: a request is answered within its batch, and a core is spent on it. The keys
-//! here give the core back where nobody asks, at the price of a wake-up for the first request.
+//! Workers spin by default: a request is answered within its batch, and a core is spent on it. The
+//! keys here give the core back where nobody asks, at the price of a wake-up for the first request.
 //!
 //! ```toml
 //! [workers]

@@ -1,11 +1,12 @@
 //! Whether the SM still goes by what is in service.
 //!
-//! Two sets of paths are asked for: those of the snapshot in service, a few at each look and all in turn,
-//! or all at once when something has just happened; and, first, the few for which a load was refused. A
-//! difference puts the snapshot in doubt until the very same paths agree again, and then all others do:
-//! one path that changed back proves nothing about the rest. While it is in doubt OpenSM answers where
-//! one is beside; elsewhere workers are silent, as a wrong service level is worse than a request that is
-//! sent again. Who does not answer raises no doubt: silence says nothing about the snapshot.
+//! Two sets of paths are asked for: those of the snapshot in service, a few at each look and all in
+//! turn, or all at once when something has just happened; and, first, the few for which a load was
+//! refused. A difference puts the snapshot in doubt until the very same paths agree again, and then
+//! all others do: one path that changed back proves nothing about the rest. While it is in doubt
+//! OpenSM answers where one is beside; elsewhere workers are silent, as a wrong service level is
+//! worse than a request that is sent again. Who does not answer raises no doubt: silence says
+//! nothing about the snapshot.
 //!
 //! A policy that the SM reads anew changes what it answers, and may change nothing that a reading
 //! of the fabric shows. So paths are asked of it all the time, on a thread of its own: while it

@@ -1,8 +1,9 @@
 //! The local service of a daemon: what its configuration says, put together.
 //!
-//! The kernel of this host asks its path queries here instead of on the wire (`docs/local-service.md`).
-//! `sa-local` does the work; here it gets the kernel's socket, which a service manager may have opened,
-//! the paths, from the snapshot in service or from the SA of each port, and a place in the status.
+//! The kernel of this host asks its path queries here instead of on the wire
+//! (`docs/local-service.md`). `sa-local` does the work; here it gets the kernel's socket, which a
+//! service manager may have opened, the paths, from the snapshot in service or from the SA of each
+//! port, and a place in the status.
 //!
 //! ```text
 //!  [local_service] paths = "snapshot"   Reader, InService ──> Replica ─┐
@@ -20,6 +21,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sa_fastpath::gate::Gate;
 use sa_fastpath::publish::Reader;
 use sa_local::addresses::AddressesError;
 use sa_local::agent::{Counted, Reason};
@@ -118,12 +120,12 @@ fn passed_descriptors() -> Result<usize, SocketError> {
 }
 
 /// Starts it where the configuration has it. `reader` is of the publisher that workers read, so its
-/// answers and theirs are of one snapshot. Errors: [`LocalServiceError`].
+/// answers and theirs are of one snapshot, and behind the same gate. Errors: [`LocalServiceError`].
 ///
 /// None where there is no `[local_service]`.
 pub(super) fn start(
     config: &Config,
-    reader: Reader,
+    gated: (Reader, Option<Arc<Gate>>),
     origin: InService,
     status: &Status,
 ) -> Result<Option<LocalService>, LocalServiceError> {
@@ -138,7 +140,7 @@ pub(super) fn start(
         is_passed: socket.is_passed(),
         look: section.look(),
     };
-    let started = put_together(config, section, reader, origin, (socket, setting))?;
+    let started = put_together(config, section, gated, origin, (socket, setting))?;
     let from = match section.paths {
         PathsFrom::Snapshot => "the snapshot in service",
         PathsFrom::Sa => "the SA and what it said before",
@@ -158,7 +160,7 @@ pub(super) fn start(
 fn put_together<C: Channel + Send + 'static>(
     config: &Config,
     section: &LocalServiceSection,
-    reader: Reader,
+    (reader, gate): (Reader, Option<Arc<Gate>>),
     origin: InService,
     (socket, setting): (C, Setting),
 ) -> Result<LocalService, LocalServiceError> {
@@ -175,13 +177,8 @@ fn put_together<C: Channel + Send + 'static>(
     let paths: Box<dyn Paths> = match section.paths {
         PathsFrom::Snapshot => {
             let origin = Box::new(origin);
-            Box::new(Replica::new(
-                reader,
-                origin,
-                addresses,
-                far,
-                section.follow_sa,
-            ))
+            let replica = Replica::new(reader, origin, addresses, far, section.follow_sa);
+            Box::new(replica.gated_by(gate))
         }
         PathsFrom::Sa => {
             let askers = Askers::start(section.cache.askers, &ways, &wake)?;

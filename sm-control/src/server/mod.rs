@@ -7,8 +7,8 @@
 //! looks every half second whether what serves still does, and ends everything within a second. The
 //! thread that loads starts all others (`start`) and then follows changes (`reload`); it may hang
 //! on a disk or an SA, and nobody waits for it. The rest (`services`) serve: a worker per port, the
-//! slow lane, operators, the comparison with the SM. They meet in values that are swapped whole: the
-//! publisher's snapshot, `state`, and the status for operators; no lock is held over a load.
+//! slow lane, operators, the comparison with the SM. They meet in values that are swapped whole:
+//! the publisher's snapshot, `state`, and the status for operators; no lock is held over a load.
 //!
 //! Not here: what a file means, how a snapshot is made, how a request is answered. The crates below
 //! do that, and have no clock, thread or socket of their own unless it is their subject.
@@ -21,6 +21,7 @@
 //! ```
 
 mod agreement;
+mod fleet;
 mod health;
 mod local_service;
 mod opensm;
@@ -51,6 +52,7 @@ use self::reload::caught;
 use self::services::Services;
 use self::start::Started;
 
+pub use self::fleet::FleetError;
 pub use self::local_service::LocalServiceError;
 pub use self::operators::AdminError;
 pub use self::ports::attach::AttachError;
@@ -98,6 +100,9 @@ pub enum ServerError {
     /// The thread that loads ended by a panic.
     #[error("the thread that loads is gone; see the messages above")]
     LoaderGone,
+    /// This host cannot take part in its fleet.
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
     /// Another daemon has the state directory.
     #[error(transparent)]
     State(#[from] DirectoryTaken),
@@ -112,8 +117,9 @@ pub fn check_descriptors(config: &Config) -> Result<(), DescriptorError> {
     ports::descriptors::check(config)
 }
 
-/// Tries on this machine what would end a start: directories, sockets, addresses, devices. Gives what an operator
-/// should know, one sentence each; what a running sapphired has is among it and no error. Errors: [`StartProblem`].
+/// Tries on this machine what would end a start: directories, sockets, addresses, devices. Gives
+/// what an operator should know, one sentence each; what a running sapphired has is among it and no
+/// error. Errors: [`StartProblem`].
 pub fn check_start(config: &Config) -> Result<Vec<String>, StartProblem> {
     // As the start sees it.
     tries::all(&subnet_manager::with_its_port(config.clone()))

@@ -1,8 +1,9 @@
 //! `role = "shadow"`: what another SA answers is asked for and compared, and nobody is answered.
 //!
-//! This is how a fabric gets to trust a new SA: it runs beside the old one for days, asks it questions
-//! that cover pairs, partitions and rules in turn, and every difference is logged with both answers.
-//! Questions are spread over a minute evenly, so that the SA that serves hardly notices.
+//! This is how a fabric gets to trust a new SA: it runs beside the old one for days, asks it
+//! questions that cover pairs, partitions and rules in turn, and every difference is logged with
+//! both answers. Questions are spread over a minute evenly, so that the SA that serves hardly
+//! notices.
 //!
 //! ```text
 //!  every 60 s / pairs per minute:  question ──> snapshot here ─┬─ same? nothing

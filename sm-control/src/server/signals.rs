@@ -1,7 +1,7 @@
 //! Signals as a channel, so that one thread waits for everything.
 //!
-//! SIGTERM and SIGINT end the daemon, SIGHUP reads all sources, SIGUSR1 logs the counters. Signals of one
-//! kind that come faster than they are taken are one, as the kernel has it.
+//! SIGTERM and SIGINT end the daemon, SIGHUP reads all sources, SIGUSR1 logs the counters. Signals
+//! of one kind that come faster than they are taken are one, as the kernel has it.
 //!
 //! | signal | means | then |
 //! |---|---|---|

@@ -2,8 +2,8 @@
 //! each needs the one before.
 //!
 //! What cannot work is said here, before anybody is answered: a port that cannot be attached or a
-//! directory that another daemon has ends the start. What may come later (a device beside an OpenSM, a
-//! readable fabric) does not.
+//! directory that another daemon has ends the start. What may come later (a device beside an
+//! OpenSM, a readable fabric) does not.
 //!
 //! ```text
 //!  descriptors ─> EarlierRun ─> publisher ─> OpenSM beside ─> ports, workers ─> slow lane
@@ -20,6 +20,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use sa_compiler::pipeline;
+use sa_fastpath::gate::Gate as FleetGate;
 use sa_fastpath::publish::{Publisher, Reader};
 use sa_fastpath::punt::{PuntReceiver, PuntSender, Requesters, punt_queue_of};
 use sa_fastpath::sampling::Sampling;
@@ -32,6 +33,7 @@ use sm_port::OverRelay;
 use tracing::warn;
 
 use super::agreement::{self, Doubts};
+use super::fleet::{self, Inside};
 use super::health::{self, Observed};
 use super::opensm::{self, Beside, Gate};
 use super::operators::admin;
@@ -51,7 +53,7 @@ use super::state_directory::EarlierRun;
 use super::subnet_manager::{Manager, Traps};
 use super::{JOURNAL_FILE, ServerError, local_service, shadow, slow_lane};
 use crate::checks::placement::Placement;
-use crate::config::{Config, PortSection, RingSection, Role, Source};
+use crate::config::{Config, FleetSection, PortSection, RingSection, Role, Source};
 
 /// A daemon that serves, and has nothing to answer from yet. Its parts go to two threads: the
 /// loader stays in this one, the services go to the main thread.
@@ -70,6 +72,9 @@ struct Shared {
     stop: Arc<AtomicBool>,
     /// Whether what is in service may be answered from.
     doubts: Arc<Doubts>,
+    /// Until when, and from which generation; none on a host that follows no fleet. Everything that
+    /// answers from snapshots has it, nothing that only shows them to operators.
+    fleet_gate: Option<Arc<FleetGate>>,
     /// What the snapshot in service was compiled from: written by the loader, read by the slow lane
     /// and the comparisons.
     state: Arc<StateInService>,
@@ -94,8 +99,8 @@ struct Shared {
 /// The counters of a port's worker, and those of its handles over all its attachments.
 type Counted = (Arc<WorkerStats>, Arc<PortHistory>);
 
-/// What the `[[port]]` sections come to. Shape: in their order, but for gates and rings, which only some
-/// have.
+/// What the `[[port]]` sections come to. Shape: in their order, but for gates and rings, which only
+/// some have.
 #[derive(Default)]
 struct Ports {
     /// One thread a port.
@@ -121,7 +126,10 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
     // An epoch that an earlier run has served must not come again for other bytes.
     let publisher = Publisher::starting_at(earlier.first_epoch());
     // Only now: before this line nothing of this daemon can be seen from outside but its lock.
-    let mut shared = Shared::default();
+    let mut shared = Shared {
+        fleet_gate: fleet_gate(config),
+        ..Shared::default()
+    };
     shared.beside = opensm::start(config, &shared.doubts)?.map(Arc::new);
     let (punted, mut ports) = attach_all(config, &publisher, &shared)?;
     let replies = core::mem::take(&mut ports.replies);
@@ -151,8 +159,17 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         readings: shared.readings.clone(),
         muted: shared.doubts.muted(),
     };
-    let local = local_service::start(config, reader(&publisher)?, origin, &status)?;
+    let gated = (reader(&publisher)?, shared.fleet_gate.clone());
+    let local = local_service::start(config, gated, origin, &status)?;
     let compared = start_agreement(config, reader(&publisher)?, &shared, &status)?;
+    let inside = Inside {
+        reader: reader(&publisher)?,
+        gate: shared.fleet_gate.clone(),
+        doubts: &shared.doubts,
+        readings: shared.readings.clone(),
+        status: &status,
+    };
+    let (fleet, followed) = fleet::start(config, inside)?;
     let watchdog = Watchdog::new(ports.counts, Arc::clone(&shared.turns), local.as_ref());
     // Two threads have it: the one that loads gives rings their LID, the one that ends takes them
     // down.
@@ -172,7 +189,14 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
     let is_sm = config.fabric.source == Source::Sweep;
     let told = compared.or_else(|| is_sm.then(|| shared.traps.changes()));
     let sm = Sm::new(config, beside, doubts, told);
-    let loader = Loader::new(config, &status, (sm, teller), commands, outlets, tries);
+    let loader = Loader::new(
+        config,
+        &status,
+        (sm, teller),
+        (commands, followed),
+        outlets,
+        tries,
+    );
     let services = Services {
         stop: shared.stop,
         workers: ports.workers,
@@ -189,6 +213,7 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
         long_load: LongLoad::default(),
         identity,
         doubts: shared.doubts,
+        fleet,
     };
     Ok(Started {
         loader,
@@ -197,13 +222,21 @@ pub(super) fn start(config: &Config) -> Result<Started<'_>, ServerError> {
     })
 }
 
+/// The gate of the fleet that this host follows, shut; none where it follows none. Made here alone:
+/// who talks to the fleet opens it, and the daemon's answers end with it.
+fn fleet_gate(config: &Config) -> Option<Arc<FleetGate>> {
+    let follows = config.fleet.as_ref().is_some_and(FleetSection::follows);
+    follows.then(|| Arc::new(FleetGate::new()))
+}
+
 /// Another reader of what is published. Each thread that looks at snapshots has one of its own,
 /// whose epoch the publisher waits for. Errors: [`ServerError::TooManyPorts`].
 fn reader(publisher: &Publisher) -> Result<Reader, ServerError> {
     publisher.reader().ok_or(ServerError::TooManyPorts)
 }
 
-/// What page and control socket explain; none where there is neither. Errors: [`ServerError::TooManyPorts`].
+/// What page and control socket explain; none where there is neither. Errors:
+/// [`ServerError::TooManyPorts`].
 fn in_force(
     config: &Config,
     publisher: &Publisher,
@@ -250,8 +283,9 @@ fn page(
     Ok(Some(Arc::new(page)))
 }
 
-/// Attaches every port, and gives where requests come out that workers do not answer. A shadow asks at
-/// its ports, and answers nobody. Errors: [`ServerError`]; workers that run end with the process.
+/// Attaches every port, and gives where requests come out that workers do not answer. A shadow asks
+/// at its ports, and answers nobody. Errors: [`ServerError`]; workers that run end with the
+/// process.
 fn attach_all(
     config: &Config,
     publisher: &Publisher,
@@ -288,8 +322,8 @@ fn attach_all(
     Ok((punted, ports))
 }
 
-/// The way of SMPs from the SM's port to the SM, where that is this process: the first port that leads to the fabric takes it.
-/// Errors: the system has no sockets to give.
+/// The way of SMPs from the SM's port to the SM, where that is this process: the first port that
+/// leads to the fabric takes it. Errors: the system has no sockets to give.
 fn relayed(config: &Config) -> Result<Option<(SmpRelay, SmpInbox)>, ServerError> {
     let is_sm = config.fabric.source == Source::Sweep;
     let relay = is_sm.then(smp_relay).transpose();
@@ -337,6 +371,7 @@ fn worker_setup(
         gate: beside.and_then(|beside| beside.gate_of(section)),
         lender: beside.and_then(|beside| beside.lender_of(section, stats)),
         muted: shared.doubts.muted(),
+        fleet_gate: shared.fleet_gate.clone(),
         smps: None,
     }
 }
@@ -372,6 +407,7 @@ fn start_slow_lane(
         reader,
         newest: Arc::clone(&shared.state),
         muted: shared.doubts.muted(),
+        gate: shared.fleet_gate.clone(),
         tally: Arc::clone(&shared.tally),
     };
     let beside = shared.beside.as_ref();
@@ -435,8 +471,8 @@ fn live_source(config: &Config, beside: Option<&Beside>) -> Option<SaReader> {
     }
 }
 
-/// The comparison of what is in service with the SM's answers; none where there is nobody to ask, or it
-/// tells of differences together with OpenSM's library.
+/// The comparison of what is in service with the SM's answers; none where there is nobody to ask,
+/// or it tells of differences together with OpenSM's library.
 fn start_agreement(
     config: &Config,
     reader: Reader,

@@ -1,9 +1,9 @@
 //! What a snapshot was compiled from, shared by the thread that loads with those that answer.
 //!
-//! The snapshot itself goes by the publisher of the fast path. What it came from is for the slow lane,
-//! for the comparison with the SM and for the shadow, and goes by a slot of its own, filled before the
-//! snapshot is published: whoever holds a snapshot finds the state of the same epoch, or none while
-//! the next is about to come, and never another's.
+//! The snapshot itself goes by the publisher of the fast path. What it came from is for the slow
+//! lane, for the comparison with the SM and for the shadow, and goes by a slot of its own, filled
+//! before the snapshot is published: whoever holds a snapshot finds the state of the same epoch, or
+//! none while the next is about to come, and never another's.
 //!
 //! ```text
 //!  loader:     state slot <- (8, parts)     publisher <- snapshot 8
@@ -32,7 +32,8 @@ pub(super) struct State {
     pub(super) parts: Arc<FabricState>,
 }
 
-/// The newest [`State`]; empty where the snapshot in service was compiled elsewhere or by an earlier run.
+/// The newest [`State`]; empty where the snapshot in service was compiled elsewhere or by an
+/// earlier run.
 pub(super) type StateInService = ArcSwapOption<State>;
 
 /// What a rollback returns to, for who looks at it for a moment. The loader alone keeps it alive.
@@ -53,8 +54,8 @@ pub(super) fn state_of(newest: &StateInService, epoch: EpochId) -> Option<Arc<St
 /// Alias GUIDs that clients have set, each with the GUID of its port. Shape: ascending.
 pub(super) type AliasesOfClients = ArcSwap<Vec<(Guid, Guid)>>;
 
-/// What clients have set that devices are programmed for: members of multicast groups, alias GUIDs. The slow lane tells, the thread that
-/// loads follows.
+/// What clients have set that devices are programmed for: members of multicast groups, alias GUIDs.
+/// The slow lane tells, the thread that loads follows.
 pub(super) struct SetByClients {
     members: ArcSwapOption<Memberships>,
     aliases: ArcSwapOption<AliasTables>,

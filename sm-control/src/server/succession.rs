@@ -1,13 +1,13 @@
-//! What clients have set goes from one master to the next: between the slow lane, which keeps it, and the Subnet Manager, which stands by
-//! or hands over.
+//! What clients have set goes from one master to the next: between the slow lane, which keeps it,
+//! and the Subnet Manager, which stands by or hands over.
 //!
 //! ```text
 //!  stands by    Manager: a copy of the master's ──> offer ──> the slow lane goes on with it ──> is_taken
 //!  hands over   Manager: freeze ──> the slow lane: no Set changes anything ──> the heir reads ──> is_read ──> nobody is answered
 //! ```
 //!
-//! Frozen, what clients have set is final: one who would change it gets no answer, asks again, and finds the next master. All else is
-//! answered until the heir has read.
+//! Frozen, what clients have set is final: one who would change it gets no answer, asks again, and
+//! finds the next master. All else is answered until the heir has read.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -17,7 +17,8 @@ use sa_service::sa_db::Inherited;
 use sa_wire::mad::method;
 use sa_wire::sa::{AttributeId, SaMad};
 
-/// Shared by the slow lane, the thread that loads, and the one that answers other SMs. Nobody waits for a lock for longer than a move.
+/// Shared by the slow lane, the thread that loads, and the one that answers other SMs. Nobody waits
+/// for a lock for longer than a move.
 #[derive(Debug, Default)]
 pub(super) struct Succession {
     is_frozen: AtomicBool,
@@ -47,13 +48,14 @@ impl Succession {
         self.is_frozen.load(Ordering::SeqCst)
     }
 
-    /// False for a request that would change something now. What is answered is noted: an heir asks for whole tables with the key.
+    /// False for a request that would change something now. What is answered is noted: an heir asks
+    /// for whole tables with the key.
     pub(super) fn admits(&self, mad: &SaMad) -> bool {
         !self.is_frozen() || matches!(mad.mad.method, method::GET | method::GET_TABLE)
     }
 
-    /// This was answered. A reading counts from its first table on: one that was under way before is not the heir's last, and the heir
-    /// begins anew.
+    /// This was answered. A reading counts from its first table on: one that was under way before
+    /// is not the heir's last, and the heir begins anew.
     pub(super) fn note(&self, mad: &SaMad) {
         let is_heirs = mad.mad.method == method::GET_TABLE && mad.sa.sm_key.get() != 0;
         if !self.is_frozen() || !is_heirs {
@@ -70,7 +72,8 @@ impl Succession {
             .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
     }
 
-    /// Whether an heir that took over at `since` need not be waited for any more: it has read all, or does not begin, or takes too long.
+    /// Whether an heir that took over at `since` need not be waited for any more: it has read all,
+    /// or does not begin, or takes too long.
     pub(super) fn is_over(&self, since: Instant) -> bool {
         let waited = since.elapsed();
         match self.read.load(Ordering::SeqCst) {
@@ -87,7 +90,8 @@ impl Succession {
         self.offers.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    /// The copy, and its number; none where there is no new one. One load where there is none: the lane asks at each turn.
+    /// The copy, and its number; none where there is no new one. One load where there is none: the
+    /// lane asks at each turn.
     pub(super) fn offered(&self) -> Option<(u64, Inherited)> {
         if self.offers.load(Ordering::SeqCst) == self.taken.load(Ordering::SeqCst) {
             return None;
@@ -123,7 +127,8 @@ const NOTHING: u8 = 0;
 const SOMETHING: u8 = 1;
 const ALL: u8 = 2;
 
-/// From HANDOVER to the first question of an heir. One that reads nothing, as OpenSM, is waited for in vain.
+/// From HANDOVER to the first question of an heir. One that reads nothing, as OpenSM, is waited for
+/// in vain.
 const FIRST_QUESTION: Duration = Duration::from_millis(500);
 /// For an heir to read all.
 pub(super) const LONGEST_READING: Duration = Duration::from_secs(3);

@@ -1,16 +1,17 @@
-//! What `--check` tries beyond reading files: whatever would end a start, without leaving anything behind and without
-//! getting in the way of a daemon that runs with the same configuration.
+//! What `--check` tries beyond reading files: whatever would end a start, without leaving anything
+//! behind and without getting in the way of a daemon that runs with the same configuration.
 //!
 //! Each try is the smallest thing that fails where the start would: a file made and removed for a
-//! directory, a connection for a socket, a bind for an address, an open for a device. Where something is
-//! in use, who has it decides: a `sapphired` is a remark, since `--check` before its reload is the usual
-//! case, and anything else is an error.
+//! directory, a connection for a socket, a bind for an address, an open for a device. Where
+//! something is in use, who has it decides: a `sapphired` is a remark, since `--check` before its
+//! reload is the usual case, and anything else is an error.
 //!
 //! | what | tried by | ours in use | another's in use |
 //! |---|---|---|---|
 //! | `[state]` | a lock for a moment, a file | remark | the same |
 //! | `[control]`, rings | connect, who listens | remark | error |
 //! | `[http]` | bind, then asked for a page | remark | error |
+//! | `[fleet]` | root file and key are read, `listen` as for `[http]` | remark | error |
 //! | ibsim | connect to its control socket | | no simulator: error |
 //! | umad | open the device; where it announces an SM, ask whether `issm` may be opened | | error; beside OpenSM a remark |
 
@@ -30,6 +31,7 @@ use rustix::net::{
 use sa_fabric::outlet::WriteError;
 use thiserror::Error;
 
+use super::fleet::{self, FleetError};
 use super::ports::device::{DeviceProblem, try_device};
 use super::state_directory;
 use crate::config::{Config, PortSection, Role};
@@ -56,6 +58,10 @@ pub enum Place {
     Control(PathBuf),
     /// `[http] listen`.
     Http(SocketAddr),
+    /// `[fleet]`; what is wrong says where in it.
+    Fleet,
+    /// `[fleet] listen`.
+    FleetListen(SocketAddr),
     /// A `[[port]]`, from 0, and its socket if it has one.
     Port(usize, Option<PathBuf>),
 }
@@ -66,6 +72,8 @@ impl fmt::Display for Place {
             Self::State => f.write_str("[state] "),
             Self::StateDirectory => f.write_str("[state] directory: "),
             Self::Control(path) => write!(f, "[control] {}: ", path.display()),
+            Self::Fleet => Ok(()),
+            Self::FleetListen(listen) => write!(f, "[fleet] listen = \"{listen}\": "),
             Self::Http(listen) => write!(f, "[http] listen = \"{listen}\": "),
             Self::Port(number, None) => write!(f, "port {number}: "),
             Self::Port(number, Some(path)) => write!(f, "port {number}: {}: ", path.display()),
@@ -120,6 +128,9 @@ pub enum Obstacle {
         /// First part of their names.
         base: String,
     },
+    /// A host cannot take part in its fleet.
+    #[error(transparent)]
+    Fleet(Box<FleetError>),
     /// A device's files.
     #[error(transparent)]
     Device(#[from] DeviceProblem),
@@ -153,6 +164,15 @@ pub(super) fn all(config: &Config) -> Result<Vec<String>, StartProblem> {
     if let Some(http) = &config.http {
         let tried = address(http.listen);
         remarks.extend(tried.map_err(|problem| Place::Http(http.listen).problem(problem))?);
+    }
+    if let Some(section) = &config.fleet {
+        let checked = fleet::check(section);
+        let failed = |problem| Place::Fleet.problem(Obstacle::Fleet(Box::new(problem)));
+        remarks.extend(checked.map_err(failed)?);
+        if let Some(listen) = section.listen {
+            let tried = address(listen);
+            remarks.extend(tried.map_err(|problem| Place::FleetListen(listen).problem(problem))?);
+        }
     }
     if let Some(opensm) = &config.opensm
         && !opensm.socket.exists()
@@ -229,7 +249,8 @@ fn can_write(directory: &Path) -> Result<(), Obstacle> {
     fs::remove_file(&made).map_err(said)
 }
 
-/// Whether a socket can be made; what to say if a daemon of ours has it. Errors: what is in the way.
+/// Whether a socket can be made; what to say if a daemon of ours has it. Errors: what is in the
+/// way.
 fn socket(path: &Path, kind: SocketType) -> Result<Option<String>, Obstacle> {
     let directory = path
         .parent()

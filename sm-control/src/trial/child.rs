@@ -1,9 +1,9 @@
 //! The process that tries a load: it reads the configuration from standard input, does what the
 //! daemon would, and tells what that took.
 //!
-//! It is the same program, started by `/proc/self/exe`, so it compiles as the daemon does even after the
-//! file on the disk was replaced. It makes itself the first that the kernel kills when memory runs out,
-//! and dies with its parent.
+//! It is the same program, started by `/proc/self/exe`, so it compiles as the daemon does even
+//! after the file on the disk was replaced. It makes itself the first that the kernel kills when
+//! memory runs out, and dies with its parent.
 //!
 //! ```text
 //!  {"seen":[[[47,101,..],1234567890],..],"refused":null,"taken":{"space":81788928,"memory":50331648}}
@@ -59,7 +59,7 @@ fn load(config: &Config, inputs: &Inputs) -> Option<String> {
             let read = pipeline::read_but_the_fabric(inputs);
             read.err().map(|problem| problem.to_string())
         }
-        Source::Files | Source::Snapshot | Source::None => {
+        Source::Files | Source::Snapshot | Source::Fleet | Source::None => {
             match pipeline::compile(inputs, Stamp::default()) {
                 Err(PipelineError::Read(problem)) => Some(problem.to_string()),
                 Ok(_) | Err(_) => None,

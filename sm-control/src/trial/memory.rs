@@ -1,9 +1,10 @@
 //! How much memory a process has, and how much it may still take.
 //!
-//! Three limits count: the address space (`RLIMIT_AS`, systemd's `LimitAS=`), the control groups of this
-//! process and those above them (`MemoryMax=`), and what the machine has available. Where one cannot be
-//! read it is taken for none: a trial would be refused for nothing otherwise. Of a group's usage the page
-//! cache that nobody used lately is left out, as the kernel gives that up first.
+//! Three limits count: the address space (`RLIMIT_AS`, systemd's `LimitAS=`), the control groups of
+//! this process and those above them (`MemoryMax=`), and what the machine has available. Where one
+//! cannot be read it is taken for none: a trial would be refused for nothing otherwise. Of a
+//! group's usage the page cache that nobody used lately is left out, as the kernel gives that up
+//! first.
 //!
 //! ```text
 //!  RLIMIT_AS 8 GiB, VmSize 1 GiB            space   7 GiB

@@ -143,9 +143,9 @@ pub fn is_tight(config: &Config) -> bool {
         && memory::room().least() < most_taken(size_of_inputs(config))
 }
 
-/// What files of this size take at most, whatever they hold: parsers by the length of a file, tables
-/// by the square of what it can name, a line of which has 32 bytes and more. Each is twice and more
-/// what the worst files took that were found. Units: bytes.
+/// What files of this size take at most, whatever they hold: parsers by the length of a file,
+/// tables by the square of what it can name, a line of which has 32 bytes and more. Each is twice
+/// and more what the worst files took that were found. Units: bytes.
 const fn most_taken(size: u64) -> u64 {
     let nodes = if size / 32 < MOST_NODES {
         size / 32
@@ -245,7 +245,8 @@ fn start(config: &Config) -> std::io::Result<Child> {
 }
 
 /// Waits for its end. Gives what it had taken when it was last looked at: memory alone, as its
-/// address space is limited as ours is, and its report has both. Errors: it takes more than there is.
+/// address space is limited as ours is, and its report has both. Errors: it takes more than there
+/// is.
 fn watch(child: &mut Child, room: &Room, wanted: Watch) -> Result<Taken, TrialError> {
     let mut taken = Taken::default();
     while child.try_wait().is_ok_and(|ended| ended.is_none()) {

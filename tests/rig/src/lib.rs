@@ -561,7 +561,7 @@ fn not_found(name: &str) -> io::Error {
 }
 
 const PAUSE: Duration = Duration::from_millis(5);
-const START: Duration = Duration::from_secs(20);
+const START: Duration = Duration::from_secs(60);
 const STOP: Duration = Duration::from_secs(5);
 /// A torus of a thousand switches takes OpenSM most of a minute here.
 const SUBNET_UP: Duration = Duration::from_secs(120);

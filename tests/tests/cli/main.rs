@@ -4,6 +4,7 @@ mod bench_verbs;
 mod demo;
 mod draw;
 mod errors;
+mod fleet;
 mod kept_tables;
 mod long;
 mod migrate;

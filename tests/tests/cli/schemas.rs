@@ -48,9 +48,8 @@ fn own_name(verb: &Verb) -> String {
     match name.as_str() {
         "status" | "reload" | "rollback" => format!("sapphired.{name}"),
         "fabric-health" => "sapphired.health".to_owned(),
-        "drain" | "undrain" | "plan" | "apply" | "lid-list" | "lid-forget" => {
-            format!("sapphired.{name}")
-        }
+        "drain" | "undrain" | "plan" | "apply" | "lid-list" | "lid-forget" | "fleet-status"
+        | "fleet-promote" | "fleet-withdraw" => format!("sapphired.{name}"),
         "snapshot-info" | "snapshot-verify" => "sapphire.snapshot".to_owned(),
         "policy-explain" => "sapphire.explain".to_owned(),
         "query-pr" | "query-mpr" => "sapphire.query-path".to_owned(),
@@ -82,9 +81,9 @@ fn every_verb_with_json_prints_what_its_schema_says() -> Result<()> {
             "fabric health" => names.contains("sapphire.refused/1"),
             "rollback" => names.contains("sapphire.refused/1"),
             // No Subnet Manager is there; what one answers is judged in `daemon maintenance`.
-            "drain" | "undrain" | "plan" | "apply" | "lid list" | "lid forget" => {
-                names.contains("sapphire.refused/1")
-            }
+            // Nor is it of a fleet.
+            "drain" | "undrain" | "plan" | "apply" | "lid list" | "lid forget" | "fleet status"
+            | "fleet promote" | "fleet withdraw" => names.contains("sapphire.refused/1"),
             _ => names.contains(&own),
         };
         ensure!(is_there, "{name}: {names:?}");

@@ -19,7 +19,7 @@ use sa_snapshot::Snapshot;
 use zerocopy::IntoBytes;
 
 const SLEEPS: u32 = 100;
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;

@@ -11,7 +11,7 @@ use sa_port::{MadPort, ReplyPort, Verdict};
 use sa_rig::counting::{counted, uncounted};
 use sa_rig::{Scratch, wait_for};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 const ROUNDS: usize = 40;
 
 /// Answers with the request and the R bit; keeps silent to method 2, and gives 3 away.

@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 
 use sa_answer::access::Access;
 use sa_compiler::pipeline::{self, Inputs, Stamp};
+use sa_fastpath::gate::{Gate, boot_time};
 use sa_fastpath::overload::Limits;
 use sa_fastpath::publish::{EpochId, Publisher};
 use sa_fastpath::punt::{PuntReceiver, punt_queue};
@@ -64,6 +65,13 @@ const POLL: i64 = libc::SYS_ppoll;
 #[test]
 fn a_worker_on_memory_makes_no_system_call() {
     assert_well("memory", &[]);
+}
+
+/// Where the kernel does not let processes read the clock themselves, it is that one call.
+#[test]
+fn a_worker_behind_an_open_gate_makes_no_system_call() {
+    let is_call = second("bare_clock", &[]).signal() == Some(libc::SIGSYS);
+    assert_well(if is_call { "gate_by_call" } else { "gate" }, &[]);
 }
 
 #[test]
@@ -133,6 +141,9 @@ fn the_second_process() {
     };
     match role.as_str() {
         "memory" => on_memory(&[], |worker| worker, 16),
+        "gate" => on_memory(&[], gated, 16),
+        "gate_by_call" => on_memory(&[CLOCK], gated, 16),
+        "bare_clock" => bare_clock(),
         "clock" => on_memory(&[CLOCK], limited, BATCH),
         "umad" => {
             let (near, far) = packet_pair().unwrap();
@@ -166,6 +177,37 @@ fn limited(worker: Worker<RingServer>) -> Worker<RingServer> {
     worker
         .with_access(Access::Strict)
         .with_limits(Limits::default())
+}
+
+/// What every snapshot here is published as.
+const GENERATION: u64 = 7;
+
+/// A worker of a host that follows a fleet. The gate is open for an hour, so the clock is read.
+fn gated(worker: Worker<RingServer>) -> Worker<RingServer> {
+    let gate = Arc::new(Gate::new());
+    gate.set(boot_time() + 3_600_000_000_000, GENERATION);
+    worker.gated_by(Some(gate))
+}
+
+/// Reads the clock of deadlines where that must not be a call.
+fn bare_clock() {
+    let read = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&read);
+    boot_time();
+    std::thread::spawn(move || {
+        confine(&[]);
+        std::hint::black_box(boot_time());
+        told.store(true, Ordering::Release);
+        // Its end would be a call.
+        loop {
+            std::hint::spin_loop();
+        }
+    });
+    let deadline = Instant::now() + PATIENCE;
+    while !read.load(Ordering::Acquire) {
+        assert!(Instant::now() < deadline, "it does not end");
+        std::thread::yield_now();
+    }
 }
 
 /// What a worker under the filter shares with who asks it.
@@ -224,7 +266,8 @@ impl Bed {
         all(&requests);
         for _ in 0..20 {
             let bytes = compiled.snapshot.as_bytes();
-            self.publisher.publish(Snapshot::from_bytes(bytes).unwrap());
+            let snapshot = Snapshot::from_bytes(bytes).unwrap();
+            self.publisher.publish_as(snapshot, GENERATION);
             all(&requests);
             while self.punted.pop().is_some() {}
         }

@@ -4,6 +4,7 @@
 mod audit;
 mod back_to_back;
 mod events;
+mod fleet;
 mod groups;
 mod handover;
 mod handover_merge;

@@ -11,7 +11,9 @@ use super::repository;
 
 const EXAMPLES: [&str; 2] = ["sapphired-ibsim.toml", "sapphired-umad.toml"];
 
-const ALL: [&str; 5] = [
+const ALL: [&str; 7] = [
+    "sapphired-fleet-follower.toml",
+    "sapphired-fleet-leader.toml",
     "sapphired-ibsim.toml",
     "sapphired-local-service.toml",
     "sapphired-opensm.toml",
@@ -135,6 +137,28 @@ fn the_example_for_hosts_shows_what_it_is_about() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn the_examples_of_a_fleet_show_what_they_are_about() -> Result<()> {
+    let names = [
+        "sapphired-fleet-leader.toml",
+        "sapphired-fleet-follower.toml",
+    ];
+    let mut all = String::new();
+    for name in names {
+        parse(&example(name)?).context(name)?;
+        all += &with_optional_keys(&example(name)?);
+    }
+    let leader = with_optional_keys(&example(names[0])?);
+    for section in ["[fleet]", "[fleet.tls]", "[fleet.etcd]"] {
+        for key in keys(&leader, section)? {
+            let is_section = ["etcd", "tls"].contains(&key.as_str());
+            let is_shown = is_section || all.contains(&format!("\n{key} = "));
+            ensure!(is_shown, "{section} does not show `{key}`");
+        }
+    }
+    Ok(())
+}
+
 /// The keys of a section: what the parser expects instead of one that it does not know.
 fn keys(text: &str, section: &str) -> Result<Vec<String>> {
     let wrong = text.replacen(section, &format!("{section}\nnothing = 0"), 1);
@@ -208,6 +232,10 @@ fn an_example_passes_its_check_on_real_files() -> Result<()> {
     Ok(())
 }
 
+const STATE: &str = "[state]\ndirectory = \"s\"\n";
+const LEADER: &str =
+    "[fleet]\nrole = \"leader\"\nroot = \"r\"\nkey = \"k\"\nlisten = \"127.0.0.1:1\"\n";
+
 /// A configuration of nothing but a section, and what needs no section of its own. Shape: without the last line's end.
 fn only(section: &str) -> String {
     let fabric = |source: &str| format!("[fabric]\nsource = \"{source}\"\n");
@@ -221,6 +249,14 @@ fn only(section: &str) -> String {
         "port ibsim" => format!("{files}[[port]]\ntransport = \"ibsim\"\nnode = \"H1\"\n"),
         "control" => format!("{files}{umad}[control]\npath = \"x\"\n"),
         "http" => format!("{files}{umad}[http]\nlisten = \"127.0.0.1:1\"\n"),
+        "fleet" => format!("{files}{umad}{STATE}{LEADER}"),
+        "fleet follower" => format!(
+            "{}{umad}{STATE}[fleet]\nrole = \"follower\"\nroot = \"r\"\nfrom = [\"http://a:1\"]\n",
+            fabric("fleet")
+        ),
+        "fleet.etcd" => {
+            format!("{files}{umad}{STATE}{LEADER}[fleet.etcd]\nendpoints = [\"http://a:1\"]\n")
+        }
         "local_service.far_subnet" => {
             format!("{files}{umad}[[local_service.far_subnet]]\nprefix = \"fec0:0:0:1::/64\"\n")
         }
@@ -234,6 +270,7 @@ fn sections() -> Result<Vec<String>> {
         "port ring",
         "port ibsim",
         "fabric.sa",
+        "fleet.etcd",
         "local_service.cache",
         "local_service.far_subnet",
     ]
@@ -291,7 +328,7 @@ fn every_key_that_takes_a_number_has_a_range() -> Result<()> {
                 Err(error) => error.to_string().contains("invalid value"),
             };
             // Sections of their own.
-            if ["cache", "far_subnet"].contains(&key.as_str()) {
+            if ["cache", "far_subnet", "etcd", "tls"].contains(&key.as_str()) {
                 continue;
             }
             let has = range(&section, &key).is_some();
@@ -312,6 +349,8 @@ fn a_number_outside_of_its_range_is_refused_at_its_own_place() -> Result<()> {
         let rings = ["slots", "clients", "clients_per_user", "late_mib", "lid"];
         let section = match range.section {
             "port" if rings.contains(&range.key) => "port ring",
+            // Leaders have no use for it.
+            "fleet" if range.key == "at_once" => "fleet follower",
             other => other,
         };
         let (least, most) = (range.numbers.start(), range.numbers.end());

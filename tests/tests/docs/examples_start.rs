@@ -91,7 +91,8 @@ fn expected(name: &str) -> (bool, &'static str) {
     match name {
         "sapphired-umad.toml" => (false, "umad"),
         "sapphired-local-service.toml" => (true, "27 switches and 27 hosts"),
-        "sapphired-opensm.toml" => (true, "OpenSM"),
+        "sapphired-opensm.toml" | "sapphired-fleet-leader.toml" => (true, "OpenSM"),
+        "sapphired-fleet-follower.toml" => (true, "the fleet says what is in force"),
         _ => (true, "4 switches, 4 hosts, engine minhop"),
     }
 }
@@ -108,6 +109,8 @@ fn every_example_is_checked_as_it_lies_there() -> Result<()> {
                  sapphire fabric torus 3 3 3 -o \"$SCRATCH/t\" >/dev/null\n\
                  sapphire compile --fabric \"$SCRATCH/t/net\" -o \"$SCRATCH/t/snap\" >/dev/null\n\
                  cp \"$SCRATCH/t/snap\" /var/lib/sapphire/current.snap\n\
+                 mkdir -p /etc/sapphire\n\
+                 sapphire fleet init /etc/sapphire/fleet >/dev/null\n\
                  ibsim -n -s net >\"$SCRATCH/ibsim.log\" 2>&1 &\n\
                  until grep -qs ready \"$SCRATCH/ibsim.log\"; do sleep 0.05; done\n\
                  sapphired --config {name} --check 2>&1 && echo fine || echo refused\n"

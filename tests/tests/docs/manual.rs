@@ -43,6 +43,7 @@ fn bash_completes_a_verb_and_an_option() {
         String::from_utf8(output.unwrap().stdout).unwrap()
     };
     assert_eq!(complete("sapphire doc", "doc"), "doctor\n");
+    assert_eq!(complete("sapphire fleet ro", "ro"), "root\n");
     let options = complete("sapphire status --c", "--c");
     assert!(options.contains("--control\n"), "{options}");
 }
@@ -60,6 +61,7 @@ fn every_verb_has_a_page() {
         "sapphire.1",
         "sapphire-route.1",
         "sapphire-query-pr.1",
+        "sapphire-fleet-root-sign.1",
         "sapphire-man.1",
         "sapphired.8",
         "sapphired.toml.5",

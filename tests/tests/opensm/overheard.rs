@@ -24,7 +24,7 @@ use sa_wire::sa::AttributeId;
 use crate::beside::{self, Asked, Socket, lock};
 
 /// OpenSM takes some seconds from a cable to the last table.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Leaves with hosts, and spines that all leaves are cabled to.
 struct Tree {

@@ -1,4 +1,5 @@
-//! Instructions and mispredictions per query, counted by running this program again under callgrind.
+//! Instructions and mispredictions per query, counted by running this program again under
+//! callgrind.
 //!
 //! Time on a shared machine is a matter of luck, and instructions are not: the same program with
 //! the same case counts the same, so that a change of ten instructions shows. What counts is the

@@ -135,8 +135,8 @@ fn torus(
     Ok((compile(&inputs)?, rules))
 }
 
-/// A fabric of another shape, whose hosts are said by its word. By the engine that goes with the shape where none is
-/// named.
+/// A fabric of another shape, whose hosts are said by its word. By the engine that goes with the
+/// shape where none is named.
 fn shape(verb: &Bench, word: &str, wiring: &Wiring) -> Outcome<(Compiled, Option<RuleSpec>)> {
     if verb.hosts.is_some() {
         return Err(Failure::usage(
@@ -154,8 +154,8 @@ fn shape(verb: &Bench, word: &str, wiring: &Wiring) -> Outcome<(Compiled, Option
     Ok((compile(&inputs)?, rules))
 }
 
-/// Writes the made-up policy, unless there is none. Its rules name hosts' GUIDs, so the fabric is planned
-/// before.
+/// Writes the made-up policy, unless there is none. Its rules name hosts' GUIDs, so the fabric is
+/// planned before.
 fn add_rules(
     verb: &Bench,
     inputs: &mut Inputs,

@@ -62,8 +62,8 @@ struct Run<'a> {
     ns_per_query: Option<f64>,
     /// By wall time. Units: millions per second.
     mqps: Option<f64>,
-    /// Latencies in memory of a batch, over the ring since a request was due, at the load nearest to
-    /// half.
+    /// Latencies in memory of a batch, over the ring since a request was due, at the load nearest
+    /// to half.
     p50_ns: Option<f64>,
     p99_ns: Option<f64>,
     p999_ns: Option<f64>,

@@ -13,9 +13,10 @@
 //! The more SLs are taken, the more dependencies there are: a proof with the last source implies
 //! the other two, and a loop of hosts with the first one is real.
 //!
-//! A psl names pairs of hosts alone, as a rule. What switches themselves (port 0) send is then taken to have the SLs that
-//! hosts of the same two switches have, or where one has none, any that is in the file: a management loop is told
-//! from dumps as it is told of the fabric that they were made for.
+//! A psl names pairs of hosts alone, as a rule. What switches themselves (port 0) send is then
+//! taken to have the SLs that hosts of the same two switches have, or where one has none, any that
+//! is in the file: a management loop is told from dumps as it is told of the fabric that they were
+//! made for.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -80,8 +81,8 @@ impl BySnapshot {
 /// Recorded answers of an SA.
 pub(super) struct Recorded {
     /// By GUID of the source node and base LID of the destination. A pair with an empty mask was
-    /// refused a path, and a pair of hosts that is missing has none either: no packet of such a pair makes a
-    /// dependency.
+    /// refused a path, and a pair of hosts that is missing has none either: no packet of such a
+    /// pair makes a dependency.
     pairs: HashMap<(u64, u16), SlVlMask>,
     /// None where the file names what switches send as well.
     switches: Option<OfSwitches>,

@@ -20,7 +20,8 @@
 //! | `--node NAME` | before them each port of that node, with counters that are not 0 |
 //! | `--json` | the daemon's answer as it is |
 //!
-//! As with `status`, the answer is read by `Value` and not by types: it is the daemon's document, which may be of an older or a newer version.
+//! As with `status`, the answer is read by `Value` and not by types: it is the daemon's document,
+//! which may be of an older or a newer version.
 
 use std::fmt::Write;
 
@@ -46,7 +47,8 @@ pub(crate) struct Health {
     node: Option<String>,
 }
 
-/// Errors: nobody answers (exit 4); the daemon is no Subnet Manager (exit 1); there are faults (exit 3).
+/// Errors: nobody answers (exit 4); the daemon is no Subnet Manager (exit 1); there are faults
+/// (exit 3).
 pub(crate) fn run(verb: &Health) -> Outcome {
     let answer = conversation(&verb.control, "health", verb.node.as_deref())?;
     if answer.get("ok") != Some(&Value::Bool(true)) {
@@ -78,7 +80,8 @@ pub(crate) fn run(verb: &Health) -> Outcome {
 
 /// Lines for people.
 ///
-/// Parts in the order in which one looks: how much is known, the port that was asked about, then findings.
+/// Parts in the order in which one looks: how much is known, the port that was asked about, then
+/// findings.
 fn text(answer: &Value, all: bool) -> String {
     let mut text = String::new();
     let word = |name: &str| text_of(answer.get(name));

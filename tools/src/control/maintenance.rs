@@ -1,4 +1,5 @@
-//! `sapphire drain`, `undrain`, `plan`, `apply`, `lid`: what is asked of the Subnet Manager in a daemon.
+//! `sapphire drain`, `undrain`, `plan`, `apply`, `lid`: what is asked of the Subnet Manager in a
+//! daemon.
 //!
 //! | exit | what it says |
 //! |---|---|
@@ -7,8 +8,9 @@
 //! | 3 | refused: nothing has changed |
 //! | 4 | nobody answers |
 //!
-//! Each is one request and one answer on the control socket, like `reload`; what may be done is the daemon's to say. What it refuses
-//! is exit 3. Files go by their names, made absolute here, as the daemon stands elsewhere.
+//! Each is one request and one answer on the control socket, like `reload`; what may be done is the
+//! daemon's to say. What it refuses is exit 3. Files go by their names, made absolute here, as the
+//! daemon stands elsewhere.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,8 +29,8 @@ pub(crate) struct Drain {
     /// A switch by its name or 0xGUID, or one end of a cable as SWITCH:PORT
     #[arg(value_name = "SWITCH|LINK", required_unless_present = "list")]
     part: Option<String>,
-    /// Also where hosts have no other way: routes leave it but for these. A switch that no routes leave so is
-    /// routed as if it had failed, and its hosts lose their paths
+    /// Also where hosts have no other way: routes leave it but for these. A switch that no routes
+    /// leave so is routed as if it had failed, and its hosts lose their paths
     #[arg(long)]
     force: bool,
     /// Show what is drained
@@ -51,7 +53,8 @@ pub(crate) struct Undrain {
 /// `sapphire plan`
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
-    /// A QoS policy, partitions.conf, opensm.conf, torus-2QoS.conf, a whole sapphired.toml or some keys of one
+    /// A QoS policy, partitions.conf, opensm.conf, torus-2QoS.conf, a whole sapphired.toml or some
+    /// keys of one
     #[arg(long, value_name = "FILE")]
     change: Option<PathBuf>,
     /// Another routing engine
@@ -108,7 +111,8 @@ pub(crate) struct LidForget {
     control: Control,
 }
 
-/// Returns when the switches have answered. Errors: refused (exit 3); not acknowledged by all (exit 1).
+/// Returns when the switches have answered. Errors: refused (exit 3); not acknowledged by all (exit
+/// 1).
 pub(crate) fn drain(verb: &Drain) -> Outcome {
     let control = &verb.control;
     // What is written up already needs no patience.
@@ -185,7 +189,8 @@ pub(crate) fn lid(verb: &Lid) -> Outcome {
     }
 }
 
-/// Shows the answer. Errors: the daemon did not do it; switches have not acknowledged it, and scripts must not go on.
+/// Shows the answer. Errors: the daemon did not do it; switches have not acknowledged it, and
+/// scripts must not go on.
 fn done(control: &Control, answer: Value, text: fn(&Value) -> String) -> Outcome {
     // Before the answer is given away to be shown.
     let is_open = answer.get("acknowledged") == Some(&Value::Bool(false));

@@ -1,4 +1,5 @@
-//! Answers about maintenance for people: what must not be overlooked is in capitals. As in [`super::show`], what is not in an answer makes no line.
+//! Answers about maintenance for people: what must not be overlooked is in capitals. As in
+//! [`super::show`], what is not in an answer makes no line.
 
 use std::fmt::Write;
 

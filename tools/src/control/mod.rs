@@ -1,4 +1,5 @@
-//! `sapphire status`, `reload`, `rollback`, `fabric health`: what is asked and ordered on a daemon's control socket.
+//! `sapphire status`, `reload`, `rollback`, `fabric health`: what is asked and ordered on a
+//! daemon's control socket.
 //!
 //! One line goes each way over a Unix socket (`[control] path`, which file rights guard), and the
 //! connection is over:
@@ -35,6 +36,7 @@
 //! ```
 
 mod dry_run;
+mod fleet;
 pub(crate) mod health;
 mod maintenance;
 mod maintenance_show;
@@ -50,6 +52,10 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub(crate) use self::fleet::{
+    Promote as FleetPromote, promote as fleet_promote, status as fleet_status,
+    withdraw as fleet_withdraw,
+};
 pub(crate) use self::maintenance::{
     Apply, Drain, Lid, Plan, Undrain, apply, drain, lid, plan, undrain,
 };
@@ -63,8 +69,8 @@ pub(crate) struct Control {
     /// Control socket of the daemon: path of its `[control]` section
     #[arg(long, value_name = "PATH", default_value = DEFAULT)]
     control: PathBuf,
-    /// Wait so long for the answer; a number alone counts seconds [default: 5s; of orders 10m, for as
-    /// long as the daemon shows every 5 seconds that it lives]
+    /// Wait so long for the answer; a number alone counts seconds [default: 5s; of orders 10m, for
+    /// as long as the daemon shows every 5 seconds that it lives]
     #[arg(long, value_name = "TIME", value_parser = time::seconds)]
     timeout: Option<Duration>,
     /// Print one JSON line: the daemon's answer
@@ -75,7 +81,8 @@ pub(crate) struct Control {
 /// `sapphire reload`.
 #[derive(Debug, Args)]
 pub(crate) struct Reload {
-    /// Read and compile the sources as a reload would, say what that would change, and put nothing into service
+    /// Read and compile the sources as a reload would, say what that would change, and put nothing
+    /// into service
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -134,7 +141,8 @@ pub(crate) fn status(verb: &Control) -> Outcome {
 }
 
 /// Returns when the new snapshot is in service, or is found not to be served: the daemon then keeps
-/// the one before, and says why. A dry run that is interrupted closes its connection, and with that the daemon ends its work.
+/// the one before, and says why. A dry run that is interrupted closes its connection, and with that
+/// the daemon ends its work.
 pub(crate) fn reload(verb: &Reload) -> Outcome {
     let control = &verb.control;
     if !verb.dry_run {

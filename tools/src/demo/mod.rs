@@ -17,7 +17,8 @@
 //! pair its path or changes an SL. Rates and latencies are what this machine gives in two seconds,
 //! and are no benchmark; `sapphire bench` is.
 //!
-//! Ctrl-C ends it at once: what was shown until then is summed up, and `--json` has it with `interrupted`.
+//! Ctrl-C ends it at once: what was shown until then is summed up, and `--json` has it with
+//! `interrupted`.
 //!
 //! `demo --sm` shows the Subnet Manager instead ([`sm`]).
 
@@ -51,7 +52,8 @@ pub(crate) struct Demo {
     /// Switches along each axis; a ring takes three, and only rings lead around what fails
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(3..=14))]
     radix: u8,
-    /// Show the Subnet Manager instead: it brings up a subnet of simulated devices, and keeps it through failures
+    /// Show the Subnet Manager instead: it brings up a subnet of simulated devices, and keeps it
+    /// through failures
     #[arg(long, conflicts_with = "seconds")]
     sm: bool,
     /// Print one JSON line at the end

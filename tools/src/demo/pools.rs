@@ -41,8 +41,9 @@ pub(super) struct Pools {
 }
 
 impl Pools {
-    /// Draws requests between the hosts of the healthy fabric and has them answered by the reference.
-    /// On one thread: nothing is measured yet, and the order of work is that of the draws.
+    /// Draws requests between the hosts of the healthy fabric and has them answered by the
+    /// reference. On one thread: nothing is measured yet, and the order of work is that of the
+    /// draws.
     ///
     /// Prints how many replies there are, since nothing else is seen for some seconds.
     pub(super) fn new(prepared: &Prepared) -> Self {

@@ -1,11 +1,12 @@
 //! How many paths cross each cable, counted along the tables.
 //!
-//! It counts paths and no traffic: from each source to each destination, a path counts on every cable between
-//! switches that it crosses, on the VL that it has there, as often as its source weighs. So the cable with the most is the one
-//! that all-to-all traffic fills first.
+//! It counts paths and no traffic: from each source to each destination, a path counts on every
+//! cable between switches that it crosses, on the VL that it has there, as often as its source
+//! weighs. So the cable with the most is the one that all-to-all traffic fills first.
 //!
-//! Cost: sources times destinations times the length of a path. For one destination the tables are looked up once per
-//! switch, and all sources then follow these; destinations are shared out over the cores.
+//! Cost: sources times destinations times the length of a path. For one destination the tables are
+//! looked up once per switch, and all sources then follow these; destinations are shared out over
+//! the cores.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -67,8 +68,9 @@ pub(crate) struct Destination {
 }
 
 impl Counts {
-    /// Follows the tables from every source to every destination at another switch, on the SL of a pair for which the
-    /// policy says nothing. Shape of `sources`: those of a switch together. Blocks until all is counted.
+    /// Follows the tables from every source to every destination at another switch, on the SL of a
+    /// pair for which the policy says nothing. Shape of `sources`: those of a switch together.
+    /// Blocks until all is counted.
     pub(crate) fn measure(
         topology: &Topology,
         routes: &Routes,
@@ -127,8 +129,8 @@ impl Places {
         }
     }
 
-    /// Ports beyond the last of a switch are asked for by tables that came from elsewhere; the caller has looked at the
-    /// peer before.
+    /// Ports beyond the last of a switch are asked for by tables that came from elsewhere; the
+    /// caller has looked at the peer before.
     fn find(&self, switch: SwitchIx, port: u8) -> Option<usize> {
         let first = self.first.get(switch.index())?;
         let place = self.of_port.get(first + usize::from(port))?;

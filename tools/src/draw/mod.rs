@@ -1,7 +1,8 @@
 //! `sapphire draw`: a fabric as a picture, for operators and for documents.
 //!
-//! Where the engine knows coordinates the picture is that of a [`torus`]. Any other fabric is drawn from its cables
-//! alone, as levels and groups ([`graph`]): names and the order in files say nothing about where a switch stands.
+//! Where the engine knows coordinates the picture is that of a [`torus`]. Any other fabric is drawn
+//! from its cables alone, as levels and groups ([`graph`]): names and the order in files say
+//! nothing about where a switch stands.
 //!
 //! ```text
 //! Inputs -> route, or compile for --path -> FabricState
@@ -13,8 +14,8 @@
 //! Scenes are plain values, so that tests compare scenes and pictures without parsing either. The
 //! same scene always gives the same bytes; a picture in a document can be drawn again and compared.
 //!
-//! What an engine refuses is drawn as well, without routes, because a picture of the damage is what the operator needs
-//! then; the exit status is 3 all the same.
+//! What an engine refuses is drawn as well, without routes, because a picture of the damage is what
+//! the operator needs then; the exit status is 3 all the same.
 //!
 //! What options add: `--path` compiles a snapshot and follows the tables, `--multicast` takes the
 //! engine's tree, `--vl-load` counts the paths. All three may stand together.
@@ -53,7 +54,8 @@ pub(crate) struct Draw {
     /// Draw the tree of which multicast groups use parts; for engines that make one
     #[arg(long)]
     multicast: bool,
-    /// Colour links by how many paths use them: between switches on a torus, between hosts elsewhere
+    /// Colour links by how many paths use them: between switches on a torus, between hosts
+    /// elsewhere
     #[arg(long)]
     vl_load: bool,
 }
@@ -84,7 +86,8 @@ struct Picture {
 
 /// The picture is written also where something in it is wrong; the exit status tells.
 ///
-/// Errors: options that contradict each other; those of reading and routing; a path that is not there (exit status 3).
+/// Errors: options that contradict each other; those of reading and routing; a path that is not
+/// there (exit status 3).
 pub(crate) fn run(verb: &Draw) -> Outcome {
     // A picture in the middle of the other would be of no use to anybody.
     if verb.text && is_standard_output(verb) {

@@ -5,8 +5,8 @@
 //! < {"ok":true,"schema":"sapphired.explain/1","epoch":7,"not_ready":null,"account":{..}}
 //! ```
 //!
-//! The daemon looks up the names, since its fabric and its services are meant. What is printed is the account as it came: the
-//! same document and the same text as from files.
+//! The daemon looks up the names, since its fabric and its services are meant. What is printed is
+//! the account as it came: the same document and the same text as from files.
 
 use std::path::PathBuf;
 use std::time::Duration;

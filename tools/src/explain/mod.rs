@@ -15,10 +15,10 @@
 //! answer      LID 9, SL 8, P_Key 0xffff, MTU 2048, ..
 //! ```
 //!
-//! The compiler's [`mod@account`] finds out, `text` says it to people. The demo and
-//! `sapphire policy explain` use the same rooms. From a snapshot beside which the tables were kept ([`crate::kept`]) the account
-//! is the same, and comes at once. With `--live` a running daemon gives it, of what it serves ([`live`]). No SA is asked:
-//! `sapphire query pr` does that.
+//! The compiler's [`mod@account`] finds out, `text` says it to people. The demo and `sapphire
+//! policy explain` use the same rooms. From a snapshot beside which the tables were kept
+//! ([`crate::kept`]) the account is the same, and comes at once. With `--live` a running daemon
+//! gives it, of what it serves ([`live`]). No SA is asked: `sapphire query pr` does that.
 
 mod live;
 mod text;
@@ -167,7 +167,8 @@ fn tell(question: &Question, explanation: &Account) -> Outcome {
 }
 
 impl Question {
-    /// As it was written, for whoever knows the names. Errors: an end is missing, which clap sees to.
+    /// As it was written, for whoever knows the names. Errors: an end is missing, which clap sees
+    /// to.
     fn words(&self) -> Outcome<account::Question> {
         let end = |one: &Option<String>, other: &Option<String>| {
             let end = one.as_ref().or(other.as_ref()).cloned();

@@ -102,7 +102,8 @@ fn flow_label(record: &Record) -> String {
 
 /// For a program that is told its SL: the last word, because it is what was asked for.
 ///
-/// Its SL is one for the pair that was asked about: a program that uses it for all pairs needs a line that reserves it.
+/// Its SL is one for the pair that was asked about: a program that uses it for all pairs needs a
+/// line that reserves it.
 fn print_job(job: &Job) {
     let (name, sl) = (&job.service, number(job.sl));
     // In capitals, because a wrong SL here can lock the fabric up.

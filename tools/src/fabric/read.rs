@@ -65,8 +65,8 @@ pub(crate) struct Read {
     json: bool,
 }
 
-/// Not through a ring: the daemon behind it has its fabric from a source that is better read itself.
-/// Errors say what is expected, without the ring that other verbs have.
+/// Not through a ring: the daemon behind it has its fabric from a source that is better read
+/// itself. Errors say what is expected, without the ring that other verbs have.
 fn transport(text: &str) -> Result<SaTransport, Wrong> {
     let expected = "expected ibsim:NODE, umad, umad:DEVICE or umad:DEVICE:PORT";
     match text.parse() {

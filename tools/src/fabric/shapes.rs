@@ -1,5 +1,5 @@
-//! `sapphire fabric fat-tree`, `dragonfly`, `dragonfly-plus`, `hyperx` and `random`: fabrics without coordinates of a
-//! torus, each as `DIR/net`.
+//! `sapphire fabric fat-tree`, `dragonfly`, `dragonfly-plus`, `hyperx` and `random`: fabrics
+//! without coordinates of a torus, each as `DIR/net`.
 //!
 //! All take the same damage by name, after the whole fabric is planned, so that nothing else moves.
 
@@ -206,7 +206,8 @@ pub(super) fn write_random(verb: &Random) -> Outcome {
     write(random(&spec), &verb.common)
 }
 
-/// Writes a fabric into its folder. Errors: there is no such fabric; a part to leave out is not in it; the folder cannot be written.
+/// Writes a fabric into its folder. Errors: there is no such fabric; a part to leave out is not in
+/// it; the folder cannot be written.
 ///
 /// All are planned whole first: what is damaged has the names that the whole fabric gives.
 fn write(planned: Result<Wiring, GenerateError>, common: &Common) -> Outcome {

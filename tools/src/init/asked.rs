@@ -8,8 +8,8 @@
 //! [2]: _
 //! ```
 //!
-//! An empty line takes what stands in brackets. What an option has said is not asked. Nothing is written before the last answer, so Ctrl-C leaves
-//! nothing behind.
+//! An empty line takes what stands in brackets. What an option has said is not asked. Nothing is
+//! written before the last answer, so Ctrl-C leaves nothing behind.
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};

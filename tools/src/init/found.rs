@@ -1,4 +1,5 @@
-//! What is on this machine that a configuration may name: of OpenSM's files those that it uses itself.
+//! What is on this machine that a configuration may name: of OpenSM's files those that it uses
+//! itself.
 
 use std::path::{Path, PathBuf};
 
@@ -60,7 +61,8 @@ impl Found {
     }
 }
 
-/// What OpenSM's file says; its defaults where there is none, or none that can be read, which `--check` tells.
+/// What OpenSM's file says; its defaults where there is none, or none that can be read, which
+/// `--check` tells.
 fn options(machine: &Machine, conf: Option<&Path>) -> OpenSmOptions {
     let text = conf
         .and_then(Path::to_str)

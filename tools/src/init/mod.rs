@@ -6,8 +6,8 @@
 //!  answers, on a terminal ────────┘
 //! ```
 //!
-//! Options outweigh answers, and both what was found. Without a terminal nothing is asked: what is neither given nor found, and has to be known,
-//! ends it. No file is written over.
+//! Options outweigh answers, and both what was found. Without a terminal nothing is asked: what is
+//! neither given nor found, and has to be known, ends it. No file is written over.
 
 mod asked;
 mod found;
@@ -31,9 +31,11 @@ use crate::machine::Machine;
 
 /// Writes a first configuration of sapphired, with comments, from what is found on this machine.
 ///
-/// On a terminal it asks for what no option says; else it takes what it finds: OpenSM's files in /etc/opensm or /etc/rdma, whether an OpenSM
-/// runs, InfiniBand devices. Try what it has written with `sapphired --config FILE --check`. A file in /etc/sapphire is for the service: its
-/// sockets and state lie in /run/sapphire and /var/lib/sapphire, else beside the file. The examples in docs/examples have every key.
+/// On a terminal it asks for what no option says; else it takes what it finds: OpenSM's files in
+/// /etc/opensm or /etc/rdma, whether an OpenSM runs, InfiniBand devices. Try what it has written
+/// with `sapphired --config FILE --check`. A file in /etc/sapphire is for the service: its sockets
+/// and state lie in /run/sapphire and /var/lib/sapphire, else beside the file. The examples in
+/// docs/examples have every key.
 #[derive(Debug, Args)]
 pub(crate) struct Init {
     /// Where the fabric comes from: `[fabric] source`
@@ -54,7 +56,8 @@ pub(crate) struct Init {
     /// QoS policy
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// Where requests come from: umad, umad:DEVICE, umad:DEVICE:PORT, ring:PATH or ibsim:NODE; by default a ring for files, else umad
+    /// Where requests come from: umad, umad:DEVICE, umad:DEVICE:PORT, ring:PATH or ibsim:NODE; by
+    /// default a ring for files, else umad
     #[arg(long, value_name = "VIA")]
     via: Option<String>,
     /// File to write
@@ -101,7 +104,8 @@ struct Wanted {
     output: PathBuf,
 }
 
-/// Errors: something is not known; a file is there already, or cannot be written; what was named is not there.
+/// Errors: something is not known; a file is there already, or cannot be written; what was named is
+/// not there.
 pub(crate) fn run(verb: &Init) -> Outcome {
     // What only takes bytes, as /dev/null does, holds nothing that could be lost.
     let is_stream = |it: std::fs::Metadata| !it.is_file() && !it.is_dir();

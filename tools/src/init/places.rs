@@ -1,7 +1,8 @@
 //! Where the daemon keeps its sockets and its state.
 //!
-//! A configuration to try has them beside itself. Those below `/etc/sapphire` are read by a service that may write nothing there: they have what
-//! systemd makes for it, and what `sapphire status` and OpenSM's preload library expect.
+//! A configuration to try has them beside itself. Those below `/etc/sapphire` are read by a service
+//! that may write nothing there: they have what systemd makes for it, and what `sapphire status`
+//! and OpenSM's preload library expect.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,8 @@
 //! The configuration, with comments for who reads it first.
 //!
-//! Keys that are nobody's business yet are left out: the examples have all of them. Paths below the directory of the file are written as they
-//! are seen from there, others in full, as `sapphired` reads them from its file's directory and not from where it was started.
+//! Keys that are nobody's business yet are left out: the examples have all of them. Paths below the
+//! directory of the file are written as they are seen from there, others in full, as `sapphired`
+//! reads them from its file's directory and not from where it was started.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

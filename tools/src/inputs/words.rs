@@ -1,7 +1,8 @@
 //! The options that a fabric was compiled with, as words of a command line.
 //!
-//! Words, because that is the form in which options already have an unambiguous meaning: one reader, with its checks, for the
-//! command line and for a sidecar. An option that is added is kept without a line here.
+//! Words, because that is the form in which options already have an unambiguous meaning: one
+//! reader, with its checks, for the command line and for a sidecar. An option that is added is kept
+//! without a line here.
 
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
@@ -58,7 +59,8 @@ impl FromArgMatches for Words {
 }
 
 impl Words {
-    /// Errors: options of a fabric beside what has its own, but for those of `allowed`. `given`: what that is.
+    /// Errors: options of a fabric beside what has its own, but for those of `allowed`. `given`:
+    /// what that is.
     ///
     /// Clap's `requires` does not see to it: it is waived for an option that must not be there.
     pub(crate) fn are_alone(&self, given: &str, allowed: &[&str]) -> Outcome {

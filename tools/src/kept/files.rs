@@ -1,8 +1,8 @@
 //! Files that were kept, in a folder of our own.
 //!
-//! They are read again by the readers that read them first, which go by paths and look for files beside others. So each lies in
-//! the folder as it lay, below it: `/etc/opensm/opensm.conf` is `FOLDER/_root_/etc/opensm/opensm.conf`. No path of a sidecar
-//! leads out of the folder.
+//! They are read again by the readers that read them first, which go by paths and look for files
+//! beside others. So each lies in the folder as it lay, below it: `/etc/opensm/opensm.conf` is
+//! `FOLDER/_root_/etc/opensm/opensm.conf`. No path of a sidecar leads out of the folder.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -16,7 +16,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Problem;
 use super::head::Head;
 
-/// Writes all files below the folder, and has the inputs name them there. Errors: one is damaged; the folder takes no more.
+/// Writes all files below the folder, and has the inputs name them there. Errors: one is damaged;
+/// the folder takes no more.
 pub(super) fn unpack(
     sidecar: &File,
     head: &Head,

@@ -19,7 +19,8 @@ use crate::failure::{Failure, Outcome};
 
 /// Writes what the snapshot was compiled from, and its tables, beside it.
 ///
-/// Errors: tables that do not say which SL a path has; a file that is another one now; the sidecar cannot be written.
+/// Errors: tables that do not say which SL a path has; a file that is another one now; the sidecar
+/// cannot be written.
 pub(crate) fn keep(
     snapshot: &Path,
     words: &[String],

@@ -1,8 +1,10 @@
-//! What `sapphire compile --keep-tables` keeps beside a snapshot, so that the snapshot can stand in for the fabric.
+//! What `sapphire compile --keep-tables` keeps beside a snapshot, so that the snapshot can stand in
+//! for the fabric.
 //!
-//! A snapshot says which path a pair gets, and not which way packets take, what ports are called, or which rule of a policy gave
-//! the level. All that follows from the files that it was compiled from and from the forwarding tables; both lie in the sidecar
-//! `FILE.snap.tables`. Its layout is in `docs/snapshot-format.md`.
+//! A snapshot says which path a pair gets, and not which way packets take, what ports are called,
+//! or which rule of a policy gave the level. All that follows from the files that it was compiled
+//! from and from the forwarding tables; both lie in the sidecar `FILE.snap.tables`. Its layout is
+//! in `docs/snapshot-format.md`.
 //!
 //! ```text
 //! keep    Compiled, what was read ──> FILE.snap.tables
@@ -10,8 +12,9 @@
 //!                                 └─> tables of the switches on one path ──> FabricState   no engine, no proof
 //! ```
 //!
-//! Nothing of a sidecar is taken on trust: it names the digest of its snapshot, its head and each file have digests, and so has
-//! the table of each switch, so that an explanation reads and verifies some tables of many thousands.
+//! Nothing of a sidecar is taken on trust: it names the digest of its snapshot, its head and each
+//! file have digests, and so has the table of each switch, so that an explanation reads and
+//! verifies some tables of many thousands.
 
 mod files;
 mod head;

@@ -1,8 +1,9 @@
 //! From what was kept to what an explanation of one pair needs, without an engine.
 //!
-//! An explanation follows the tables from the source to each LID of the destination, and asks for nothing else of routes but the
-//! name of the engine and places in the torus. So the tables of the switches on these ways are read, and no others: of 13,824
-//! switches some dozens. A proof needs all of them.
+//! An explanation follows the tables from the source to each LID of the destination, and asks for
+//! nothing else of routes but the name of the engine and places in the torus. So the tables of the
+//! switches on these ways are read, and no others: of 13,824 switches some dozens. A proof needs
+//! all of them.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -23,7 +24,8 @@ use crate::failure::{Failure, Outcome};
 const MOST_SWITCHES: usize = 66;
 
 impl Kept {
-    /// The files that were kept, read again; the warnings about them were told when the snapshot was compiled.
+    /// The files that were kept, read again; the warnings about them were told when the snapshot
+    /// was compiled.
     pub(crate) fn sources(&self) -> Outcome<Sources> {
         pipeline::read(&self.inputs).map_err(Failure::failed)
     }
@@ -33,14 +35,16 @@ impl Kept {
         &self.head.text.engine
     }
 
-    /// What is known of the fabric, with the tables on the ways from one end port to another and no others.
+    /// What is known of the fabric, with the tables on the ways from one end port to another and no
+    /// others.
     ///
     /// Errors: the sidecar is damaged, or its parts are of different fabrics.
     pub(crate) fn state(&self, sources: Sources, pair: (usize, usize)) -> Outcome<FabricState> {
         self.with_tables(sources, |topology| self.on_the_way(topology, pair))
     }
 
-    /// The same with the tables of all switches: for who proves something of them, not for one path.
+    /// The same with the tables of all switches: for who proves something of them, not for one
+    /// path.
     ///
     /// Errors: as [`Self::state`].
     pub(crate) fn whole(&self, sources: Sources) -> Outcome<FabricState> {

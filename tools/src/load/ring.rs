@@ -191,7 +191,8 @@ impl RingLoad<'_> {
         self.counted(last)
     }
 
-    /// What is out still counts as lost, and as slow as the patience is long. `last`: when something came last.
+    /// What is out still counts as lost, and as slow as the patience is long. `last`: when
+    /// something came last.
     fn finish(mut self, last: Duration) -> LiveReport {
         let lost = self.client.in_flight() + self.late.len() as u64;
         for _ in 0..lost {
@@ -374,7 +375,8 @@ impl RingLoad<'_> {
         }
     }
 
-    /// What is wrong with an answer that is not the one expected, and its status. Most runs never come here.
+    /// What is wrong with an answer that is not the one expected, and its status. Most runs never
+    /// come here.
     #[cold]
     fn look_closer(&mut self, number: u64, mad: &[u8]) {
         let index = index(number, self.questions.len());

@@ -1,7 +1,8 @@
-//! What stands below EXAMPLES in the page of each verb: command lines as an operator would write them.
+//! What stands below EXAMPLES in the page of each verb: command lines as an operator would write
+//! them.
 //!
-//! A test parses all of them with the command line that they are for, and finds a verb that has none.
-//! Verbs that ask the SA for records are many and alike: theirs are made from their names.
+//! A test parses all of them with the command line that they are for, and finds a verb that has
+//! none. Verbs that ask the SA for records are many and alike: theirs are made from their names.
 
 use clap::Command;
 
@@ -10,7 +11,7 @@ type Example = (&'static str, &'static str, &'static str);
 
 /// Arguments behind the verb, then what they are for.
 #[rustfmt::skip]
-const EXAMPLES: [Example; 75] = [
+const EXAMPLES: [Example; 90] = [
     ("demo", "", "Shows the SA: routes, proof, policy, answers under load"),
     ("demo", "--sm", "Shows the Subnet Manager, and what it does when a cable is pulled"),
     ("init", "", "Asks what there is, and writes sapphired.toml here"),
@@ -80,6 +81,21 @@ const EXAMPLES: [Example; 75] = [
     ("apply", "0123456789abcdef", "Writes the plan of that number, unless the subnet has changed since"),
     ("lid list", "", "Which port has which LIDs"),
     ("lid forget", "--absent-for 30d", "LIDs of ports that were not there for a month are free"),
+    ("fleet init", "fleet", "A root key, a leader's key, and the root file with its signature"),
+    ("fleet init", "fleet --root alice --root bob --root carol --threshold 2", "Two of three people sign each root file"),
+    ("fleet key new", "second.key --name leader-2", "One more leader; its line is for root next"),
+    ("fleet key show", "/etc/sapphire/fleet/leader.key", "The public key, as root files have it"),
+    ("fleet root check", "fleet/root", "Whether hosts believe it, and what ends within 30 days"),
+    ("fleet root check", "root.2 --after fleet/root", "Whether hosts that have the old one take the new one"),
+    ("fleet root next", "fleet/root -o root.2 --remove-leader leader-1", "The version after it, without that leader"),
+    ("fleet root next", "fleet/root -o root.2 --era", "After the memory of terms was lost"),
+    ("fleet root sign", "root.2 --key root-1.key", "Writes root.2.root-1.minisig"),
+    ("fleet join", "/etc/sapphire/fleet --from http://leader:8042", "A follower's configuration, on standard output"),
+    ("fleet join", "/etc/sapphire/fleet --from http://leader:8042 --relay -o /etc/sapphire/sapphired.toml", "That of a relay"),
+    ("fleet status", "", "Who leads, who follows, and what is in force"),
+    ("fleet promote", "", "The sapphired of this host leads"),
+    ("fleet promote", "--above 41", "With a term above that of the leader that was lost"),
+    ("fleet withdraw", "", "No host answers from what was announced; each asks the SA"),
     ("load", "--rate 5000 --seconds 10", "Five thousand requests a second, and how long answers took"),
     ("load", "--via ring:/run/sapphire/ring --snapshot now.snap", "As fast as it goes, and each reply compared"),
     ("completions", "bash", "A script on standard output; packages install it"),

@@ -1,8 +1,9 @@
-//! Pages of section 5: `sapphired.toml` and the formats of files that operators write or come across.
+//! Pages of section 5: `sapphired.toml` and the formats of files that operators write or come
+//! across.
 //!
-//! `sapphired.toml.5` is made from `docs/examples`, where tests hold that each key is shown with its
-//! default and its range: it cannot name a key that is not there. The others are short texts in `formats`,
-//! which say enough to read and write such a file, and where the whole account is.
+//! `sapphired.toml.5` is made from `docs/examples`, where tests hold that each key is shown with
+//! its default and its range: it cannot name a key that is not there. The others are short texts in
+//! `formats`, which say enough to read and write such a file, and where the whole account is.
 
 use clap_mangen::roff::{Roff, bold, roman};
 

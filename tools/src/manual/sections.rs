@@ -1,6 +1,7 @@
 //! What a page has beside what clap knows: EXAMPLES, FILES, EXIT STATUS, SEE ALSO.
 //!
-//! Which files a verb reads follows from its options, so that an option cannot be there without them.
+//! Which files a verb reads follows from its options, so that an option cannot be there without
+//! them.
 
 use clap::Command;
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
@@ -9,9 +10,10 @@ use super::examples;
 
 /// An option or argument, the files behind it, and what they are.
 #[rustfmt::skip]
-const FILES: [(&str, &str, &str); 12] = [
+const FILES: [(&str, &str, &str); 13] = [
     ("control", "/run/sapphire/control.sock", "where a sapphired listens for orders, as [control] of its configuration says"),
     ("config", "/etc/sapphire/sapphired.toml", "configuration of sapphired; see sapphired.toml(5)"),
+    ("root_file", "/etc/sapphire/fleet/root", "who may announce what hosts answer, with its signatures as root.NAME.minisig beside it"),
     ("fabric", "net, opensm-subnet.lst", "nodes and links, or a folder with dumps of OpenSM; see sapphire-fabric(5). Any input may be compressed as FILE.xz"),
     ("torus_conf", "torus-2QoS.conf", "size, seeds and datelines of a torus; see sapphire-fabric(5)"),
     ("policy", "/etc/opensm/qos-policy.conf", "QoS policy; see sapphire-policy(5)"),

@@ -10,8 +10,8 @@
 //! | of other engines | nowhere |
 //! | of the SM, not followed yet | nowhere: who relies on one has to know it |
 //!
-//! Who is not in a list of `sa_fabric::options` and no exception here has no place: an option of a newer OpenSM is left out with
-//! words, and not lost.
+//! Who is not in a list of `sa_fabric::options` and no exception here has no place: an option of a
+//! newer OpenSM is left out with words, and not lost.
 
 use clap::ValueEnum;
 use routing::EngineKind;
@@ -87,7 +87,8 @@ pub(super) fn of(key: &str, source: Source, is_known: impl Fn(&str) -> bool) -> 
     Some(fate)
 }
 
-/// Options of the SM that sapphired does not follow, and what it does instead; told only where they are not OpenSM's default.
+/// Options of the SM that sapphired does not follow, and what it does instead; told only where they
+/// are not OpenSM's default.
 const NOT_FOLLOWED: [(&str, &str); 5] = [
     (
         "fdr10",

@@ -1,8 +1,9 @@
 //! `sapphire migrate`.
 //!
-//! From an `opensm.conf` to a configuration of `sapphired`, so that the daemon needs the former no more. What is written is what
-//! differs from OpenSM's defaults, which are the daemon's too. Of every other line it is said where it stands and why it has no
-//! place; nothing is left out in silence but defaults, which are counted.
+//! From an `opensm.conf` to a configuration of `sapphired`, so that the daemon needs the former no
+//! more. What is written is what differs from OpenSM's defaults, which are the daemon's too. Of
+//! every other line it is said where it stands and why it has no place; nothing is left out in
+//! silence but defaults, which are counted.
 //!
 //! ```text
 //! opensm.conf ──> judged by the readers of the daemon ──> entries ──> fate of each ──> Written ──> judged by Config::parse
@@ -15,7 +16,8 @@
 //! | an option with a place | a key |
 //! | any other | a warning with the reason |
 //!
-//! A value that cannot be read ends it, with its place: half a configuration must not be loaded by mistake.
+//! A value that cannot be read ends it, with its place: half a configuration must not be loaded by
+//! mistake.
 
 mod fate;
 mod written;
@@ -40,9 +42,10 @@ use crate::inputs::or_fail;
 
 /// Writes a configuration of sapphired from OpenSM's options.
 ///
-/// What OpenSM's file says otherwise than OpenSM's defaults goes into the sections sm, fabric, routing, policy and partitions; each line
-/// that has no place there is a warning with its place and the reason. A file that OpenSM takes by default and that is not there is
-/// left out, as OpenSM does without it.
+/// What OpenSM's file says otherwise than OpenSM's defaults goes into the sections sm, fabric,
+/// routing, policy and partitions; each line that has no place there is a warning with its place
+/// and the reason. A file that OpenSM takes by default and that is not there is left out, as OpenSM
+/// does without it.
 #[derive(Debug, Args)]
 pub(crate) struct Migrate {
     /// OpenSM's file of options, as `opensm -c FILE` writes it
@@ -56,7 +59,8 @@ pub(crate) struct Migrate {
     output: Option<PathBuf>,
 }
 
-/// Errors: the file cannot be read or has a wrong value; an engine is missing; the output cannot be written.
+/// Errors: the file cannot be read or has a wrong value; an engine is missing; the output cannot be
+/// written.
 pub(crate) fn run(verb: &Migrate) -> Outcome {
     let bytes = or_fail(intake::read_or_pipe(Kind::Options, &verb.file))?;
     let name = verb.file.display().to_string();
@@ -89,7 +93,8 @@ pub(crate) fn run(verb: &Migrate) -> Outcome {
     Ok(())
 }
 
-/// What the daemon's readers make of it. Errors: another kind of file; a value that is not what its key needs.
+/// What the daemon's readers make of it. Errors: another kind of file; a value that is not what its
+/// key needs.
 ///
 /// Both readers are asked: each judges its own options.
 fn judge(path: &Path, bytes: &[u8]) -> Outcome<OpenSmOptions> {
@@ -104,9 +109,11 @@ fn judge(path: &Path, bytes: &[u8]) -> Outcome<OpenSmOptions> {
     OpenSmOptions::parse(bytes).map_err(at)
 }
 
-/// Errors: `routing_engine` names engines, and none of them is here: other routes than those ordered are no answer.
+/// Errors: `routing_engine` names engines, and none of them is here: other routes than those
+/// ordered are no answer.
 ///
-/// Only where the daemon is to be the Subnet Manager: beside an OpenSM it takes the routes as they are.
+/// Only where the daemon is to be the Subnet Manager: beside an OpenSM it takes the routes as they
+/// are.
 fn has_engine(path: &Path, options: &OpenSmOptions, lines: &[Entry]) -> Outcome {
     let names = &options.routing_engine;
     // Without a name OpenSM takes min-hop, and so does the daemon.
@@ -228,7 +235,8 @@ impl<'a> Moved<'a> {
         self.written.bare("sm", key, &written);
     }
 
-    /// The first engine of those named that is here. Beside an OpenSM only torus-2QoS says more about paths than its tables do.
+    /// The first engine of those named that is here. Beside an OpenSM only torus-2QoS says more
+    /// about paths than its tables do.
     fn engine(&mut self, line: &Entry) {
         let names = self.options.routing_engine.iter();
         let mut names = names.filter(|name| *name != NO_FALLBACK);

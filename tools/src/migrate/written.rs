@@ -9,7 +9,8 @@
 //!  [[port]]      the first InfiniBand device: which it is OpenSM's file does not say by name
 //! ```
 //!
-//! Sections without a key are left out. What is in the file is text until the reader of configurations has judged it.
+//! Sections without a key are left out. What is in the file is text until the reader of
+//! configurations has judged it.
 
 use std::fmt::Write;
 

@@ -1,8 +1,8 @@
 //! The bar by which long work shows itself on a terminal, on standard error.
 //!
-//! Whoever writes a line takes it away first and keeps it away meanwhile ([`away`]); `progress` draws
-//! it anew a moment later. So a line never stands in the middle of a bar, and what programs read
-//! never has one: where standard error is no terminal there is none.
+//! Whoever writes a line takes it away first and keeps it away meanwhile ([`away`]); `progress`
+//! draws it anew a moment later. So a line never stands in the middle of a bar, and what programs
+//! read never has one: where standard error is no terminal there is none.
 
 use std::env;
 use std::io::{self, IsTerminal};

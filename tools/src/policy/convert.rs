@@ -41,7 +41,8 @@ pub(crate) struct Convert {
     reading: ReadingArgs,
 }
 
-/// Errors: the file does not parse; with `--strict` something cannot be said; the output cannot be written.
+/// Errors: the file does not parse; with `--strict` something cannot be said; the output cannot be
+/// written.
 pub(crate) fn run(verb: &Convert) -> Outcome {
     let options = verb.reading.options_with_names()?;
     let read = file::read(&verb.path, verb.reading.dialect, &options, None)?;

@@ -17,8 +17,8 @@ use crate::time;
 /// What all queries share.
 #[derive(Debug, Args)]
 pub(super) struct Way {
-    /// How to reach the SA: ibsim:NODE (with IBSIM_SOCKNAME), umad, umad:DEVICE, umad:DEVICE:PORT, or
-    /// ring:PATH of a sapphired on this node
+    /// How to reach the SA: ibsim:NODE (with IBSIM_SOCKNAME), umad, umad:DEVICE, umad:DEVICE:PORT,
+    /// or ring:PATH of a sapphired on this node
     #[arg(long, value_name = "VIA", default_value = "umad")]
     via: String,
     /// LID of the SA [default: what the SM wrote into the port]
@@ -39,8 +39,8 @@ impl Way {
     /// The reply, headers included. Errors: nobody can be asked, or nobody answers.
     ///
     /// Writes the transaction id over that of `request`: the process id, so that two calls at the
-    /// same time on the same port do not take each other's replies, with the number of the question,
-    /// so that what comes late is never taken for the answer to the next one.
+    /// same time on the same port do not take each other's replies, with the number of the
+    /// question, so that what comes late is never taken for the answer to the next one.
     pub(super) fn ask(&self, request: &Slot) -> Outcome<Vec<u8>> {
         let mut client = reach::open(&self.via, self.sa_lid, self.patience())?;
         let mut mad = request.mad;

@@ -1,7 +1,8 @@
 //! Ends of paths by name: the SA is asked who is called so.
 //!
-//! A PathRecord request names ports by LIDs and GIDs, and an operator knows hosts by their names. What may be written is what
-//! `sapphire explain` takes; here it is looked up in the NodeRecords of the SA that is asked for the path.
+//! A PathRecord request names ports by LIDs and GIDs, and an operator knows hosts by their names.
+//! What may be written is what `sapphire explain` takes; here it is looked up in the NodeRecords of
+//! the SA that is asked for the path.
 //!
 //! ```text
 //! "node7"       NodeDescription = node7            one port: it is that one; several: say which, as node7:2
@@ -12,8 +13,8 @@
 //! the port ──> PortInfoRecord: GidPrefix ──> its GID
 //! ```
 //!
-//! Names come first, as there: a node may be called 9. Only what may be meant is asked for, since tables of large subnets are
-//! megabytes; all of them only where nothing was found.
+//! Names come first, as there: a node may be called 9. Only what may be meant is asked for, since
+//! tables of large subnets are megabytes; all of them only where nothing was found.
 
 use sa_fabric::LookupError;
 use sa_wire::mad::{Status, method};
@@ -164,7 +165,8 @@ fn readings(text: &str) -> Vec<Vec<(&'static str, Vec<u8>)>> {
     all
 }
 
-/// The one port of these records; none where there are none. Errors: several nodes; several ports of one.
+/// The one port of these records; none where there are none. Errors: several nodes; several ports
+/// of one.
 fn only(text: &str, nodes: &[NodeRecord]) -> Result<Option<Port>, LookupError> {
     let mut ports: Vec<(u64, Port)> = nodes
         .iter()

@@ -29,7 +29,8 @@ pub(crate) struct Mpr {
     /// Destination GID, or a port GUID as 0x...; 11 GIDs in all
     #[arg(long, value_name = "GID|GUID", value_parser = gid, value_delimiter = ',', required_unless_present = "to")]
     dgid: Vec<Gid>,
-    /// Source by its name, which the SA is asked for: node name, NAME:PORT, 0xGUID or LID; may be repeated
+    /// Source by its name, which the SA is asked for: node name, NAME:PORT, 0xGUID or LID; may be
+    /// repeated
     #[arg(long, value_name = "HOST")]
     from: Vec<String>,
     /// Destination, likewise
@@ -64,7 +65,8 @@ pub(super) fn run(verb: &Mpr) -> Outcome {
     )
 }
 
-/// Those that were given and those of hosts that were named. Errors: those of names; nobody answers.
+/// Those that were given and those of hosts that were named. Errors: those of names; nobody
+/// answers.
 fn gids(verb: &Mpr, option: &str, given: &[Gid], names: &[String]) -> Outcome<Vec<Gid>> {
     let ends = Ends {
         way: &verb.way,
@@ -77,7 +79,8 @@ fn gids(verb: &Mpr, option: &str, given: &[Gid], names: &[String]) -> Outcome<Ve
 
 /// The record without GIDs, and the mask of exactly what was named.
 ///
-/// What both records have in common is taken from the components of a path, so that the options mean the same.
+/// What both records have in common is taken from the components of a path, so that the options
+/// mean the same.
 fn request_record(verb: &Mpr) -> Outcome<(MultiPathCompMask, MultiPathRecord)> {
     let (asked, path) = verb.components.of_path()?;
     let mut record = MultiPathRecord {

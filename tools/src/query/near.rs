@@ -8,7 +8,8 @@ const MOST: usize = 3;
 /// Characters that are compared: distances take the product of both lengths.
 const COMPARED: usize = 64;
 
-/// The names that differ least from `wrong`, the nearest first, without regard to case; none that differ in more than a third of it.
+/// The names that differ least from `wrong`, the nearest first, without regard to case; none that
+/// differ in more than a third of it.
 ///
 /// Cost: that of a comparison with each name.
 pub(super) fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {

@@ -1,8 +1,9 @@
 //! PathRecords.
 //!
-//! A request names its ends by GIDs, by LIDs, or by both, or by names of hosts that the SA is asked for; what is not given is not in the mask, so
-//! that `--table --slid 1` asks for the paths from one port to all others. Get and GetTable differ
-//! in what an SA does with more than one path: Get wants exactly one.
+//! A request names its ends by GIDs, by LIDs, or by both, or by names of hosts that the SA is asked
+//! for; what is not given is not in the mask, so that `--table --slid 1` asks for the paths from
+//! one port to all others. Get and GetTable differ in what an SA does with more than one path: Get
+//! wants exactly one.
 //!
 //! The answer names the service that was asked for besides the paths: an SA answers with a path
 //! either way, and whoever mistyped a service id would not see it.
@@ -123,8 +124,8 @@ fn request_record(verb: &Pr) -> Outcome<(PathCompMask, PathRecord)> {
     ))
 }
 
-/// The same with the ends that were named: the source by its LID and the destination by its GID, as `sapphire explain` asks, so
-/// that a policy may choose among the LIDs of the destination.
+/// The same with the ends that were named: the source by its LID and the destination by its GID, as
+/// `sapphire explain` asks, so that a policy may choose among the LIDs of the destination.
 ///
 /// Errors: nobody is called so, or several are; nobody answers.
 fn by_name(

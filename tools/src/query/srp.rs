@@ -44,7 +44,8 @@ pub(crate) struct SrpTargets {
 
 /// Errors: the SA does not answer, or none of the targets.
 ///
-/// Targets are asked one after the other, each with its own time-out: one that is silent holds up the others once.
+/// Targets are asked one after the other, each with its own time-out: one that is silent holds up
+/// the others once.
 pub(super) fn run(verb: &SrpTargets) -> Outcome {
     let lids = match verb.lids.as_slice() {
         [] => managed_ports(&verb.way)?,

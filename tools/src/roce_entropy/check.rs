@@ -62,7 +62,8 @@ struct Seen {
     packets: u64,
 }
 
-/// Errors: the file is neither capture nor counters, or has no flow; an alarm or a limit (exit status 3).
+/// Errors: the file is neither capture nor counters, or has no flow; an alarm or a limit (exit
+/// status 3).
 pub(super) fn run(verb: &Check) -> Outcome {
     let bytes = intake::read_or_pipe(Kind::Recording, &verb.file).map_err(Failure::failed)?;
     // By the first bytes and not by the name: captures come through pipes.

@@ -54,7 +54,8 @@ pub(super) struct FabricArgs {
     /// Equal paths upwards from a switch, tier after tier from the leaves: 16 or 16,8
     #[arg(long, value_name = "W,..", value_delimiter = ',', default_value = "16")]
     ways: Vec<u32>,
-    /// Hosts below a leaf; flows between them meet no choice [default: half of the hosts, at most 16]
+    /// Hosts below a leaf; flows between them meet no choice [default: half of the hosts, at most
+    /// 16]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     hosts_per_leaf: Option<u32>,
     /// Ports of each host, each with leaves of its own; the QPs of a pair go round them

@@ -32,7 +32,8 @@ pub(crate) enum RoceEntropy {
     Predict(Box<predict::Predict>),
     /// Make flow labels for a job
     Suggest(Box<suggest::Suggest>),
-    /// Say what a flow label, a UDP source port, a pair of QPNs or of CM ports becomes, and came from
+    /// Say what a flow label, a UDP source port, a pair of QPNs or of CM ports becomes, and came
+    /// from
     Decode(decode::Decode),
     /// Judge the UDP source ports that were seen, in counters or a capture
     Check(check::Check),

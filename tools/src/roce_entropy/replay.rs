@@ -50,7 +50,8 @@ struct Vector {
     id: String,
     /// Which formula: `label-to-sport`, `qpn-to-label`, `cm-label-shipped` or `cm-label-rfc-v2`.
     kind: String,
-    /// Input of `label-to-sport`, output of all others. 20 bits; as an input the bits above are ignored.
+    /// Input of `label-to-sport`, output of all others. 20 bits; as an input the bits above are
+    /// ignored.
     flow_label: Option<u32>,
     /// Output of all: UDP source port, 0xc000 and above.
     sport: Option<u16>,
@@ -85,7 +86,8 @@ impl Document for Line<'_> {
 
 /// Prints a line for each vector as it is computed; a difference does not end the run.
 ///
-/// Errors: the file cannot be read or is of another format, a vector is incomplete, some differ (refused, with the first).
+/// Errors: the file cannot be read or is of another format, a vector is incomplete, some differ
+/// (refused, with the first).
 pub(super) fn run(verb: &Replay) -> Outcome {
     let place = verb.file.display();
     let text = read_text(&verb.file)?;

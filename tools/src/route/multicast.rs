@@ -153,7 +153,8 @@ fn tables(
 
 /// One graph for all requesters, then the groups on top. None where the sum has no circle.
 ///
-/// The graph of unicast is made again here, as the compiler's proof keeps none. Cost: that of the proof.
+/// The graph of unicast is made again here, as the compiler's proof keeps none. Cost: that of the
+/// proof.
 fn credit_loop(
     parts: &FabricState,
     groups: &Groups,

@@ -1,7 +1,7 @@
 //! `sapphire snapshot`: what a file holds, and whether it is whole.
 //!
-//! A snapshot is what the daemon answers from, as a file. Opening one reads it
-//! into memory and checks its digest and every index in it. So `verify` is an opening whose contents are not
+//! A snapshot is what the daemon answers from, as a file. Opening one reads it into memory and
+//! checks its digest and every index in it. So `verify` is an opening whose contents are not
 //! printed, and none of the verbs needs the fabric that the file was compiled from.
 //!
 //! `export` exists because of the SA's key: it lies in the snapshot, as requests with it get more,

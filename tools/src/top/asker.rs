@@ -1,7 +1,7 @@
 //! Who asks the daemon: once, or again and again in a thread of its own.
 //!
-//! A question may wait for as long as `--timeout`, as of a daemon that is stopped. Keys are to work all the while, so the loop on the terminal never
-//! asks itself: it takes what this thread sends.
+//! A question may wait for as long as `--timeout`, as of a daemon that is stopped. Keys are to work
+//! all the while, so the loop on the terminal never asks itself: it takes what this thread sends.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use super::reading::Reading;
 use crate::control::{ask, bare};
 use crate::failure::{Failure, Outcome};
 
-/// How often a Subnet Manager is asked for its links: they change by the minute, and the answer is long where much is wrong.
+/// How often a Subnet Manager is asked for its links: they change by the minute, and the answer is
+/// long where much is wrong.
 const HEALTH: Duration = Duration::from_secs(5);
 
 /// Asks one daemon. Keeps the last answer about links, which is asked for less often.
@@ -81,8 +82,8 @@ impl Asker {
         Some(health)
     }
 
-    /// Asks each `every`, and at once again where an answer took longer. The thread ends when nobody takes its news.
-    /// Errors: no thread.
+    /// Asks each `every`, and at once again where an answer took longer. The thread ends when
+    /// nobody takes its news. Errors: no thread.
     pub(super) fn begin(mut self, every: Duration) -> Outcome<Receiver<News>> {
         let (sender, news) = mpsc::channel();
         let asking = move || {

@@ -1,7 +1,9 @@
-//! What has happened, from what two readings differ by, and before that from what the first one says of the past.
+//! What has happened, from what two readings differ by, and before that from what the first one
+//! says of the past.
 //!
-//! The status has no history but its last failure, the age of its snapshot and the end of its last sweep. So what happens while somebody looks
-//! is written up here, the newest first; what came and went between two readings is not seen, unless a counter tells of it.
+//! The status has no history but its last failure, the age of its snapshot and the end of its last
+//! sweep. So what happens while somebody looks is written up here, the newest first; what came and
+//! went between two readings is not seen, unless a counter tells of it.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -1,4 +1,5 @@
-//! What somebody has to know or to mend: of the daemon itself, then of the fabric, each with its remedy where there is one.
+//! What somebody has to know or to mend: of the daemon itself, then of the fabric, each with its
+//! remedy where there is one.
 //!
 //! | from | what |
 //! |---|---|

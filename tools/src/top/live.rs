@@ -20,7 +20,8 @@ use super::screen::{Screen, Signals};
 use super::view::{Flow, View};
 use crate::failure::{Failure, Outcome};
 
-/// How long a key is waited for before news and signals are looked at. Ages on the screen are as late at most.
+/// How long a key is waited for before news and signals are looked at. Ages on the screen are as
+/// late at most.
 const TICK: Duration = Duration::from_millis(100);
 
 /// A picture without news is drawn again after so long, as ages go on.
@@ -123,9 +124,7 @@ impl Live {
             now,
             look: self.look,
         };
-        screen
-            .terminal
-            .draw(|frame| bounds = draw(&shown, frame.area(), frame.buffer_mut()))?;
+        screen.show(|frame| bounds = draw(&shown, frame.area(), frame.buffer_mut()))?;
         for (pane, most) in bounds {
             self.view.bound(pane, most);
         }

@@ -1,7 +1,8 @@
 //! `sapphire top`: a running daemon, live on a terminal.
 //!
-//! A thread asks the daemon for its status over the control socket, as `sapphire status` does, and the [`model`] keeps the last answer
-//! and what two of them differ by. All that is shown comes from these answers; nothing is measured here.
+//! A thread asks the daemon for its status over the control socket, as `sapphire status` does, and
+//! the [`model`] keeps the last answer and what two of them differ by. All that is shown comes from
+//! these answers; nothing is measured here.
 //!
 //! ```text
 //!  asker ──Reading, or why there is none──> Model ──> draw ──> cells ─┬─> screen   a terminal, until q
@@ -20,8 +21,9 @@
 //! | `draw/` | cells of it |
 //! | `live.rs`, `screen.rs`, `once.rs`, `svg.rs` | the loop on a terminal, how it is taken and given back, and the frame as text or as a picture |
 //!
-//! Figures of a daemon that is gone are never shown as if they were of now: they have their age beside them, and no rates. A daemon that was
-//! started again counts from 0, so that the first reading of it has no rates either.
+//! Figures of a daemon that is gone are never shown as if they were of now: they have their age
+//! beside them, and no rates. A daemon that was started again counts from 0, so that the first
+//! reading of it has no rates either.
 
 mod asker;
 mod draw;
@@ -68,8 +70,9 @@ pub(crate) struct Top {
     svg: Option<PathBuf>,
 }
 
-/// Errors: standard output is no terminal (exit 2); with `--once` nobody answers (exit 4); the terminal is gone (exit 1).
-/// A daemon that is not there is no error on a terminal: it is waited for.
+/// Errors: standard output is no terminal (exit 2); with `--once` nobody answers (exit 4); the
+/// terminal is gone (exit 1). A daemon that is not there is no error on a terminal: it is waited
+/// for.
 pub(crate) fn run(verb: &Top) -> Outcome {
     let asker = asker::Asker::new(&verb.control, verb.timeout);
     if verb.once {

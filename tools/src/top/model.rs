@@ -1,4 +1,5 @@
-//! What is known of the daemon: the last reading, what it differs from the one before by, and whether it is there.
+//! What is known of the daemon: the last reading, what it differs from the one before by, and
+//! whether it is there.
 //!
 //! ```text
 //!  Waiting ──reading──> Live ──no answer for a while──> Late ──an answer──> Live

@@ -1,7 +1,8 @@
-//! `sapphire top --once`: one frame as text, or as a picture, for scripts and for letters to others.
+//! `sapphire top --once`: one frame as text, or as a picture, for scripts and for letters to
+//! others.
 //!
-//! Rates need two readings, so that it takes `--every`. The frame is as high as all that there is, and as wide as the terminal, or [`WIDTH`] where
-//! there is none.
+//! Rates need two readings, so that it takes `--every`. The frame is as high as all that there is,
+//! and as wide as the terminal, or [`WIDTH`] where there is none.
 
 use std::path::Path;
 use std::thread;
@@ -30,7 +31,8 @@ const WIDTH: u16 = 100;
 /// Rows of a picture at most, as of a large terminal.
 const PICTURE: u16 = 40;
 
-/// `picture`: the file of it; none: text. Errors: nobody answers (exit 4), the first time or the second; the file cannot be written.
+/// `picture`: the file of it; none: text. Errors: nobody answers (exit 4), the first time or the
+/// second; the file cannot be written.
 pub(super) fn run(mut asker: Asker, every: Duration, picture: Option<&Path>) -> Outcome {
     let mut model = Model::new(asker.place(), every, Events::default());
     let begun = Instant::now();

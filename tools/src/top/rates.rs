@@ -6,8 +6,9 @@
 //!  t0   pid 7  received 1000          t1   pid 7  received 12                     none: it counts from 0 again
 //! ```
 //!
-//! A daemon is known by its process id, and by that its time since the start only grows. A counter that falls all the same is of another
-//! daemon, or of another port: then there is no rate, rather than a huge or a negative one.
+//! A daemon is known by its process id, and by that its time since the start only grows. A counter
+//! that falls all the same is of another daemon, or of another port: then there is no rate, rather
+//! than a huge or a negative one.
 
 use serde_json::Value;
 
@@ -33,7 +34,8 @@ pub(super) struct PortRates {
     pub(super) refused: f64,
     pub(super) dropped: f64,
     pub(super) punted: f64,
-    /// Turns that found requests, of all turns: 0 to 1. None where turns are not told, or there was none.
+    /// Turns that found requests, of all turns: 0 to 1. None where turns are not told, or there was
+    /// none.
     pub(super) busy: Option<f64>,
     /// Requests to each turn that found any; none without such a turn.
     pub(super) batch: Option<f64>,
@@ -81,7 +83,8 @@ fn of_port(before: &Value, after: &Value, seconds: f64) -> Option<PortRates> {
     })
 }
 
-/// Counts by name. None where one has fallen, or is not there any more. One that was not there was 0: what has never happened is not told.
+/// Counts by name. None where one has fallen, or is not there any more. One that was not there was
+/// 0: what has never happened is not told.
 fn of_counts<K: Clone + PartialEq>(
     before: &[(K, u64)],
     after: &[(K, u64)],

@@ -1,7 +1,7 @@
 //! An answer of the daemon, and the counters in it.
 //!
-//! Read by `Value` and not by types, as everywhere in the tool: it is the daemon's document, of an older or a newer version too. What such a one does
-//! not tell is none here, and is not shown.
+//! Read by `Value` and not by types, as everywhere in the tool: it is the daemon's document, of an
+//! older or a newer version too. What such a one does not tell is none here, and is not shown.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -71,8 +71,8 @@ impl Reading {
         counts(lane.and_then(|lane| lane.get("requests"))).collect()
     }
 
-    /// What became of requests, summed over ports. Shape: (what, reason), such as ("refused", "no_records"); "answered" and "unsent" have no
-    /// reason.
+    /// What became of requests, summed over ports. Shape: (what, reason), such as ("refused",
+    /// "no_records"); "answered" and "unsent" have no reason.
     pub(super) fn answers(&self) -> Vec<((&'static str, String), u64)> {
         let mut all: Vec<((&'static str, String), u64)> = Vec::new();
         let mut add = |key: (&'static str, String), count: u64| match all

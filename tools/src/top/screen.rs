@@ -1,7 +1,8 @@
 //! The terminal: taken, and given back on every way out.
 //!
-//! Taken means: each key comes at once and unseen (raw mode), the picture is on a screen of its own (the alternate one), the cursor is hidden. Whoever
-//! types next in that shell must have it as before, however this ends:
+//! Taken means: each key comes at once and unseen (raw mode), the picture is on a screen of its own
+//! (the alternate one), the cursor is hidden. Whoever types next in that shell must have it as
+//! before, however this ends:
 //!
 //! ```text
 //!  q, an error   Screen is dropped         a panic    the hook, before its words are printed
@@ -9,18 +10,22 @@
 //! ```
 //!
 //! Only SIGKILL leaves it as it is: `reset` helps then.
+//!
+//! A picture is a synchronized update (DEC mode 2026): it takes several writes, and a terminal that
+//! knows the mode shows it when it is whole. One that does not know it passes the marks over.
 
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
-use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
 };
+use ratatui::crossterm::{execute, queue};
+use ratatui::{Frame, Terminal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{flag, low_level};
 
@@ -31,11 +36,12 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// A terminal that is taken. Dropping it gives it back.
 pub(super) struct Screen {
-    pub(super) terminal: Terminal<CrosstermBackend<Output>>,
+    terminal: Terminal<CrosstermBackend<Output>>,
 }
 
 impl Screen {
-    /// Takes the terminal. Errors: the system's, as where standard output is one and there is none to read keys from; then nothing is taken.
+    /// Takes the terminal. Errors: the system's, as where standard output is one and there is none
+    /// to read keys from; then nothing is taken.
     pub(super) fn take() -> io::Result<Self> {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -55,6 +61,21 @@ impl Screen {
             }
         }
     }
+
+    /// Shows another picture. Errors: the terminal's.
+    pub(super) fn show(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        show(&mut self.terminal, draw)
+    }
+}
+
+/// A picture, between the marks of one update.
+fn show<W: Write>(
+    terminal: &mut Terminal<CrosstermBackend<W>>,
+    draw: impl FnOnce(&mut Frame<'_>),
+) -> io::Result<()> {
+    queue!(terminal.backend_mut(), BeginSynchronizedUpdate)?;
+    terminal.draw(draw)?;
+    execute!(terminal.backend_mut(), EndSynchronizedUpdate)
 }
 
 impl Drop for Screen {
@@ -73,9 +94,9 @@ fn give_back() {
     let _ = disable_raw_mode();
 }
 
-/// What undoes [`Screen::take`] on the screen's side.
+/// What undoes [`Screen::take`] on the screen's side, also in the middle of a picture.
 fn leave(screen: &mut impl Write) -> io::Result<()> {
-    execute!(screen, LeaveAlternateScreen, Show)
+    execute!(screen, EndSynchronizedUpdate, LeaveAlternateScreen, Show)
 }
 
 /// Signals that end a program, noted in place of ending it.
@@ -102,7 +123,8 @@ impl Signals {
         i32::try_from(noted).ok().filter(|signal| *signal != 0)
     }
 
-    /// Ends the process as the signal would have, so that whoever sent it sees that. Returns only where that cannot be.
+    /// Ends the process as the signal would have, so that whoever sent it sees that. Returns only
+    /// where that cannot be.
     pub(super) fn end_by(signal: i32) {
         let _ = low_level::emulate_default_handler(signal);
     }
@@ -110,7 +132,36 @@ impl Signals {
 
 #[cfg(test)]
 mod tests {
+    use ratatui::layout::Rect;
+    use ratatui::text::Text;
+    use ratatui::{TerminalOptions, Viewport};
+
     use super::*;
+
+    #[test]
+    fn a_picture_is_between_the_marks_of_one_update() {
+        let mut written = Vec::new();
+        let options = TerminalOptions {
+            viewport: Viewport::Fixed(Rect::new(0, 0, 80, 24)),
+        };
+        let backend = CrosstermBackend::new(&mut written);
+        let mut terminal = Terminal::with_options(backend, options).unwrap();
+        for letter in ["a", "b"] {
+            let lines = vec![letter.repeat(80); 24].join("\n");
+            show(&mut terminal, |frame| {
+                frame.render_widget(Text::raw(lines), frame.area())
+            })
+            .unwrap();
+        }
+        drop(terminal);
+        let written = String::from_utf8(written).unwrap();
+        let pictures: Vec<&str> = written.split("\u{1b}[?2026l").collect();
+        assert_eq!(pictures.len(), 3, "{written:?}");
+        for (picture, letter) in pictures.iter().zip(["a", "b"]) {
+            let update = picture.strip_prefix("\u{1b}[?2026h").unwrap();
+            assert_eq!(update.matches(letter).count(), 80 * 24, "{picture:?}");
+        }
+    }
 
     #[test]
     fn leaving_shows_the_cursor_on_the_screen_of_before() {
@@ -118,7 +169,9 @@ mod tests {
         leave(&mut written).unwrap();
         let written = String::from_utf8(written).unwrap();
         assert!(
-            written.contains("\u{1b}[?1049l") && written.contains("\u{1b}[?25h"),
+            written.starts_with("\u{1b}[?2026l")
+                && written.contains("\u{1b}[?1049l")
+                && written.contains("\u{1b}[?25h"),
             "{written:?}"
         );
     }

@@ -1,6 +1,8 @@
-//! A frame as a picture, for documents and for letters to others: what a terminal of dark ground would show.
+//! A frame as a picture, for documents and for letters to others: what a terminal of dark ground
+//! would show.
 //!
-//! Each run of cells that look alike is a piece of text of just their width, so that columns stand below each other whatever font is at hand.
+//! Each run of cells that look alike is a piece of text of just their width, so that columns stand
+//! below each other whatever font is at hand.
 
 use std::fmt::Write;
 
@@ -120,7 +122,8 @@ pub(super) fn of(cells: &Buffer, rows: u16) -> String {
     svg
 }
 
-/// A row, cut where the look changes, and behind two blanks, which a picture shows as one. A wide character has two cells, of which the second is empty.
+/// A row, cut where the look changes, and behind two blanks, which a picture shows as one. A wide
+/// character has two cells, of which the second is empty.
 fn runs(cells: &Buffer, row: u16) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut column = 0_u16;

@@ -1,4 +1,5 @@
-//! What keys change: the pane that has them, how far each is scrolled, whether the picture stands still, and the help.
+//! What keys change: the pane that has them, how far each is scrolled, whether the picture stands
+//! still, and the help.
 //!
 //! ```text
 //!  Tab, right   next pane          up, down        a line        p   pause and go on

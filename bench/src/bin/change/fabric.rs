@@ -34,8 +34,8 @@ pub(crate) struct Fabric {
 
 impl Fabric {
     /// By name: `torus:16x16x16x2`, two hosts on a switch, or a shape by its word, as `fat-tree:32`
-    /// (`sa_fabric::generate::named`). Its files are put into a directory. Errors: another name; files cannot
-    /// be written.
+    /// (`sa_fabric::generate::named`). Its files are put into a directory. Errors: another name;
+    /// files cannot be written.
     pub(crate) fn new(name: &str, directory: &Path) -> Result<Self, Failure> {
         if let Some(numbers) = name.strip_prefix("torus:") {
             let unknown = || format!("{name}: expected torus:XxYxZxHOSTS");

@@ -15,9 +15,10 @@
 //! and byte by byte, or the run ends with an error. Prints a JSON line per cable and way. Times are
 //! medians in ms, with the least where named so; `wall_ms` is everything but reading the files.
 //!
-//! Engines that keep entries (updn, ftree, dfsssp-nue) must connect the same pairs without a loop; of the others
-//! the two ways must give the same bytes: an incremental reroute that is fast and differs would be
-//! found here before a fabric finds it. That is why they are compared in every round and not once.
+//! Engines that keep entries (updn, ftree, dfsssp-nue) must connect the same pairs without a loop;
+//! of the others the two ways must give the same bytes: an incremental reroute that is fast and
+//! differs would be found here before a fabric finds it. That is why they are compared in every
+//! round and not once.
 
 #![forbid(unsafe_code)]
 
@@ -58,7 +59,8 @@ struct Arguments {
     /// Take the change from the words of an OpenSM, not from files
     #[arg(long)]
     overheard: bool,
-    /// With --overheard: let words come at this pace, as of an SM that waits for answers; else at once
+    /// With --overheard: let words come at this pace, as of an SM that waits for answers; else at
+    /// once
     #[arg(long, requires = "overheard", value_name = "WORDS_PER_SECOND", value_parser = clap::value_parser!(u32).range(1..))]
     pace: Option<u32>,
     /// With --pace: compile states while tables are written, which are not published
@@ -195,7 +197,8 @@ impl Took {
 
 /// True where an engine keeps entries from before that it would not choose anew.
 ///
-/// Such an engine keeps what still works, so its tables depend on what was before; equal they need not be.
+/// Such an engine keeps what still works, so its tables depend on what was before; equal they need
+/// not be.
 fn is_kept(fabric: &Fabric) -> bool {
     use routing::EngineKind::{DfssspNue, FatTree, UpDown};
     matches!(fabric.inputs.engine, Some(DfssspNue | FatTree | UpDown))
@@ -267,7 +270,8 @@ const SCHEMA: &str = "bench.change/1";
 
 /// Medians, and the least of those figures that a release page has.
 ///
-/// Medians of steps do not add up to the median of the whole, as rounds differ in which step was slow.
+/// Medians of steps do not add up to the median of the whole, as rounds differ in which step was
+/// slow.
 fn print(fabric: &Fabric, cable: &str, way: &str, all: &[Took]) -> Result<(), Failure> {
     let times = |of: fn(&Took) -> Duration| all.iter().map(move |took| milliseconds(of(took)));
     let middle = |of: fn(&Took) -> Duration| median(times(of)).map(round);

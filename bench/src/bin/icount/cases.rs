@@ -67,7 +67,8 @@ const fn torus(
 
 /// Two hosts a switch each.
 ///
-/// Goals are in the first ones; the others are there to see what a change costs where nobody has set a goal.
+/// Goals are in the first ones; the others are there to see what a change costs where nobody has
+/// set a goal.
 pub(crate) const CASES: [Spec; 21] = [
     torus(
         "gid-1000",
@@ -310,7 +311,8 @@ impl Spec {
     }
 }
 
-/// The model with the tables of a policy. Errors: the synthetic policy has a fault, which is a defect here.
+/// The model with the tables of a policy. Errors: the synthetic policy has a fault, which is a
+/// defect here.
 fn ruled(model: Model, policy: &str) -> Result<Model, Box<dyn Error>> {
     let facts = facts(&model);
     let partitions = Partitions::without_file(&facts);
@@ -321,8 +323,8 @@ fn ruled(model: Model, policy: &str) -> Result<Model, Box<dyn Error>> {
 }
 
 /// The request with a wish for what it gets anyhow, and for no way back, which may have another SL.
-/// None where it gets nothing then: a torus gives other SLs than the policy, and a wish is for both.
-/// Errors: no reply.
+/// None where it gets nothing then: a torus gives other SLs than the policy, and a wish is for
+/// both. Errors: no reply.
 fn wishing(
     snapshot: &Snapshot,
     mut slot: Slot,

@@ -47,7 +47,8 @@ fn main() -> ExitCode {
 
 /// What runs under callgrind.
 ///
-/// Everything was prepared by the parent: what is counted is answering and as little besides as possible.
+/// Everything was prepared by the parent: what is counted is answering and as little besides as
+/// possible.
 fn counted(directory: &Path, passes: &str) -> Result<ExitCode, Box<dyn Error>> {
     Case::read(directory)?.answer(passes.parse()?);
     Ok(ExitCode::SUCCESS)

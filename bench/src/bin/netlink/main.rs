@@ -7,10 +7,10 @@
 //! netlink --window 64        this window
 //! ```
 //!
-//! A host of a 24x24x24 torus under 1,000 rules asks for destinations all over it. `snapshot` is the
-//! agent with the snapshot behind it in a plain loop, whose CPU time is told; `service` is the
-//! daemon's own thread. Prints a JSON line per load; a query that ends otherwise than by a record or
-//! by a refusal makes the run void.
+//! A host of a 24x24x24 torus under 1,000 rules asks for destinations all over it. `snapshot` is
+//! the agent with the snapshot behind it in a plain loop, whose CPU time is told; `service` is the
+//! daemon's own thread. Prints a JSON line per load; a query that ends otherwise than by a record
+//! or by a refusal makes the run void.
 
 #![forbid(unsafe_code)]
 

@@ -12,7 +12,8 @@ use sa_wire::NodeType;
 
 use crate::Failure;
 
-/// By its name ([`Shape::named`]). A torus needs a file in a directory. Errors: another name; the file cannot be written.
+/// By its name ([`Shape::named`]). A torus needs a file in a directory. Errors: another name; the
+/// file cannot be written.
 pub(crate) fn named(name: &str, qos: bool, folder: &Path) -> Result<(Fabric, Inputs), Failure> {
     let shape = Shape::named(name).map_err(|error| format!("{name}: {error}"))?;
     let mut inputs = Inputs {
@@ -28,8 +29,8 @@ pub(crate) fn named(name: &str, qos: bool, folder: &Path) -> Result<(Fabric, Inp
     Ok((net::parse(shape.net.as_bytes())?, inputs))
 }
 
-/// The same with a new partition of all hosts and, where QoS is on, a policy whose set-up scope gives their ports another VL
-/// arbitration. Errors: a file cannot be written.
+/// The same with a new partition of all hosts and, where QoS is on, a policy whose set-up scope
+/// gives their ports another VL arbitration. Errors: a file cannot be written.
 ///
 /// Both files change at once: P_Key tables and VL arbitration are then written in one sweep.
 pub(crate) fn with_policy(inputs: Inputs, folder: &Path) -> Result<Inputs, Failure> {
@@ -47,7 +48,8 @@ pub(crate) fn with_policy(inputs: Inputs, folder: &Path) -> Result<Inputs, Failu
     })
 }
 
-/// A cable between switches that fails, far from the Subnet Manager, and the switch that is rebooted: one with hosts.
+/// A cable between switches that fails, far from the Subnet Manager, and the switch that is
+/// rebooted: one with hosts.
 ///
 /// Errors: a fabric of one switch, or without hosts, has neither.
 pub(crate) fn to_fail(fabric: &Fabric) -> Result<(PortRef, NodeIx), Failure> {

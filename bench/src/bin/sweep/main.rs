@@ -1,16 +1,19 @@
-//! What a sweep costs the Subnet Manager: SMPs, CPU time, memory, and the time that it would take on hardware.
+//! What a sweep costs the Subnet Manager: SMPs, CPU time, memory, and the time that it would take
+//! on hardware.
 //!
 //! ```text
 //! sweep                               fat trees of 1,024 and 43,904 hosts, a torus of 4,096 switches with QoS
 //! sweep fat-tree:16                   another fabric
 //! ```
 //!
-//! The fabric is simulated in this process, node by node, and so is time: an SMP takes as long as its hops and the processor of
-//! the node that answers. CPU time is that of the Subnet Manager alone, without the simulator's, taken batch by batch. Each line of
-//! JSON is a sweep: the first one, one after which nothing changed, that of a new process with the same LIDs, one after both ends
-//! of a cable have told that it failed, one after they told that it is back, one after a switch with hosts was rebooted, one by a new policy that gives all hosts other VL arbitration.
-//! After each the run looks whether every switch holds what was planned and every
-//! link is up, or ends with an error.
+//! The fabric is simulated in this process, node by node, and so is time: an SMP takes as long as
+//! its hops and the processor of the node that answers. CPU time is that of the Subnet Manager
+//! alone, without the simulator's, taken batch by batch. Each line of JSON is a sweep: the first
+//! one, one after which nothing changed, that of a new process with the same LIDs, one after both
+//! ends of a cable have told that it failed, one after they told that it is back, one after a
+//! switch with hosts was rebooted, one by a new policy that gives all hosts other VL arbitration.
+//! After each the run looks whether every switch holds what was planned and every link is up, or
+//! ends with an error.
 
 #![forbid(unsafe_code)]
 
@@ -108,7 +111,8 @@ fn measure(name: &str, service: Duration, qos: bool, folder: &Path) -> Result<()
 
 /// Errors: a table is not as planned, or a link is not up.
 ///
-/// Every line is of a subnet that works: a fast sweep that leaves a block unwritten would be no figure.
+/// Every line is of a subnet that works: a fast sweep that leaves a block unwritten would be no
+/// figure.
 fn whole(took: Took) -> Result<Took, Failure> {
     match (took.not_held, took.links_down) {
         (0, 0) => Ok(took),
@@ -171,7 +175,8 @@ fn print(name: &str, service: Duration, event: &str, took: &Took) -> Result<(), 
 
 /// `VmHWM` of proc(5).
 ///
-/// It never falls, so the first line of a process is the only one whose peak is of that sweep alone.
+/// It never falls, so the first line of a process is the only one whose peak is of that sweep
+/// alone.
 fn peak_mb() -> Result<f64, Failure> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

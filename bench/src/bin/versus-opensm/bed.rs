@@ -120,8 +120,8 @@ impl Bed<'_> {
     }
 }
 
-/// A simulator of a network file that takes clients under the name. `room`: options that make it large enough. Errors: it ends, or
-/// does not listen.
+/// A simulator of a network file that takes clients under the name. `room`: options that make it
+/// large enough. Errors: it ends, or does not listen.
 pub(crate) fn simulator(
     programs: &Programs,
     room: &[String],

@@ -1,4 +1,5 @@
-//! What `--json` prints: a line of what is measured and on what, a line for each load, and the verdict.
+//! What `--json` prints: a line of what is measured and on what, a line for each load, and the
+//! verdict.
 //!
 //! Each line begins with its name and version, which `docs/schemas` has a file for.
 //!

@@ -67,7 +67,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The whole run, in the order of the module's text. Errors: of any step; processes that were started have ended by then.
+/// The whole run, in the order of the module's text. Errors: of any step; processes that were
+/// started have ended by then.
 fn run(options: &Options) -> Outcome {
     let interrupted = Arc::new(AtomicBool::new(false));
     // Before anything is started: an interrupt in between would leave processes behind.

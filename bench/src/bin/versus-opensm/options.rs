@@ -13,12 +13,13 @@ use crate::failure::{Failure, Outcome};
 #[derive(Debug, Clone, Parser)]
 #[command(max_term_width = 100)]
 pub(crate) struct Options {
-    /// Instead: from its start to SUBNET UP, each as the Subnet Manager of these subnets, as torus:8x8x8x1 or
-    /// fat-tree:16; of other options only --rounds, --sapphired and --json count
+    /// Instead: from its start to SUBNET UP, each as the Subnet Manager of these subnets, as
+    /// torus:8x8x8x1 or fat-tree:16; of other options only --rounds, --sapphired and --json count
     #[arg(long, value_name = "SUBNET", num_args = 1..)]
     pub(crate) up: Vec<String>,
-    /// Instead: SMPs and the time to the last Set after a cable, a host and a switch that go and come back, and a SIGHUP,
-    /// each as the Subnet Manager of these subnets; of other options the same count
+    /// Instead: SMPs and the time to the last Set after a cable, a host and a switch that go and
+    /// come back, and a SIGHUP, each as the Subnet Manager of these subnets; of other options the
+    /// same count
     #[arg(long, value_name = "SUBNET", num_args = 1.., conflicts_with = "up")]
     pub(crate) events: Vec<String>,
     /// Switches along x, y and z: 2x2x2 to 8x8x8

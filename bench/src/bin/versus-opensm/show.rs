@@ -123,7 +123,8 @@ impl<'a> Show<'a> {
 
     /// Whether it was as it should be.
     ///
-    /// The goals: OpenSM's rate at least, and half of its CPU time at most. Nothing is refused here.
+    /// The goals: OpenSM's rate at least, and half of its CPU time at most. Nothing is refused
+    /// here.
     pub(crate) fn verdict(&self, measured: &Measured, counters: &str) -> Outcome {
         // Over medians of cells: the worst cell is what the goal is about.
         let cells = &measured.cells;

@@ -35,7 +35,8 @@ impl Who {
     /// In the order of arrays.
     pub(crate) const BOTH: [Self; 2] = [Self::OpenSm, Self::Sapphired];
 
-    /// In the order of a round. Who goes first alternates: a machine that warms up shall favour nobody.
+    /// In the order of a round. Who goes first alternates: a machine that warms up shall favour
+    /// nobody.
     pub(crate) fn in_turn(round: u16) -> [Self; 2] {
         let mut both = Self::BOTH;
         both.rotate_left(usize::from(round % 2 == 1));
@@ -214,8 +215,8 @@ impl Side {
 
     /// Stops sapphired, whose threads wake up now and then while nobody asks.
     ///
-    /// OpenSM and simulator wait in the kernel, and OpenSM must not be stopped: it takes SIGCONT for
-    /// the order to sweep the whole subnet.
+    /// OpenSM and simulator wait in the kernel, and OpenSM must not be stopped: it takes SIGCONT
+    /// for the order to sweep the whole subnet.
     pub(crate) fn pause(&self) -> Outcome {
         self.signal("STOP")
     }

@@ -54,7 +54,7 @@ pub struct Tally {
     pub delivered: u64,
     /// The receiver stopped or aborted it.
     pub refused: u64,
-    /// Nobody acknowledged, it took too long, or what came back made no sense.
+    /// Nobody acknowledged, it took too long, what came back made no sense, or it was given up here.
     pub aborted: u64,
 }
 
@@ -101,6 +101,12 @@ impl<S: Source> Senders<S> {
         let known = self.places.iter_mut().find(|place| place.id == id);
         let same = known.filter(|place| place.request == request.mad);
         same.map(|place| place.sender.rewind()).is_some()
+    }
+
+    /// Gives all up without a word: nobody gets another segment, and who waits asks again.
+    pub fn give_up(&mut self) {
+        self.tally.aborted += self.places.len() as u64;
+        self.places.clear();
     }
 
     /// Begins to answer `request` with `head` and the records of `source`. An answer to another

@@ -9,15 +9,18 @@
 //!                                                     └ spool: at most 16 MiB a client, shares for all
 //! ```
 //!
-//! What happens when there is no room, in this order: a reply that would go beyond what may be kept
-//! is replaced by "there will be none", which the client hears at once instead of waiting; a client
-//! that lets thousands lie hears nothing more.
+//! What happens when there is no room, in this order: the slow lane waits a moment for the acceptor, which
+//! waits for no client, so that one that asks for many tables takes no reply from another; a reply that
+//! would go beyond what may be kept is replaced by "there will be none", which the client hears at once
+//! instead of waiting; a client that lets thousands lie hears nothing more.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::VecDeque;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crossbeam_queue::ArrayQueue;
 use sa_ring::Memory;
@@ -34,6 +37,12 @@ const WAITING: usize = 256;
 
 /// And their bytes, but for one reply that is longer.
 const WAITING_BYTES: usize = 4 << 20;
+
+/// How long the slow lane waits for room: the acceptor has its turn within, also where others keep all cores busy.
+const LONGEST_WAIT: Duration = Duration::from_millis(200);
+
+/// From look to look.
+const PAUSE: Duration = Duration::from_micros(100);
 
 /// A client that leaves more than this unread gets no more tables, but for one that is larger.
 /// Units: bytes.
@@ -75,6 +84,12 @@ impl LateQueue {
         }
     }
 
+    /// Whether a reply of so many bytes has room now.
+    fn has_room(&self, length: usize) -> bool {
+        let before = self.bytes.load(Ordering::Relaxed);
+        !self.replies.is_full() && (before == 0 || before + length <= WAITING_BYTES)
+    }
+
     /// Silence when there is no room, as everywhere: requesters ask again. Where there is only none
     /// for its bytes, they are told that there will be no reply.
     fn push(&self, client: u32, position: u64, mut reply: &[u8]) {
@@ -111,6 +126,8 @@ pub struct LateReplies {
     /// A byte wakes the other thread.
     wake: UnixStream,
     exchange: Arc<Exchange>,
+    /// It was waited for the other thread in vain, and there was no room since.
+    is_stuck: bool,
 }
 
 impl LateReplies {
@@ -122,8 +139,22 @@ impl LateReplies {
             queue,
             wake,
             exchange,
+            is_stuck: false,
         };
         (replies, here)
+    }
+
+    /// Waits until the other thread has taken enough for so many bytes, unless it takes nothing at all: that costs the lane one wait.
+    fn wait_for_room(&mut self, length: usize) {
+        let ends = Instant::now() + LONGEST_WAIT;
+        while !self.queue.has_room(length) {
+            if self.is_stuck || Instant::now() >= ends {
+                self.is_stuck = true;
+                return;
+            }
+            thread::sleep(PAUSE);
+        }
+        self.is_stuck = false;
     }
 }
 
@@ -131,6 +162,7 @@ impl ReplyPort for LateReplies {
     fn reply(&mut self, request: &Slot, reply: &[u8]) -> Result<(), PortError> {
         let (client, position) = origin(&request.header);
         u32::try_from(reply.len()).map_err(|_| PortError::TooLong)?;
+        self.wait_for_room(reply.len());
         self.queue.push(client, position, reply);
         // Full of bytes, it is awake.
         let _ = self.wake.write(&[0]);
@@ -444,6 +476,49 @@ mod tests {
         }
         assert_eq!(got, [(0, 100), (1, 0), (2, LATE_SIZE)]);
         assert_eq!(writer.kept(), 0);
+    }
+
+    /// Both ends of the way, and a request to answer.
+    fn way() -> (LateReplies, Arc<LateQueue>, Slot) {
+        let (_, wake) = UnixStream::pair().unwrap();
+        let (replies, queue) = LateReplies::new(wake, Arc::new(Exchange::new(1)));
+        (replies, queue, Slot::EMPTY)
+    }
+
+    #[test]
+    fn a_reply_waits_for_the_other_thread_and_is_not_given_up() {
+        let (mut replies, queue, request) = way();
+        let (half, many) = (vec![7; WAITING_BYTES / 2 + 1], 2 * WAITING);
+        let taker = thread::spawn(move || {
+            let mut taken = Vec::new();
+            while taken.len() < many {
+                // As where it gets its turn late.
+                thread::sleep(Duration::from_micros(200));
+                taken.extend(queue.pop().map(|late| late.reply.len()));
+            }
+            taken
+        });
+        for _ in 0..many {
+            replies.reply(&request, &half).unwrap();
+        }
+        let taken = taker.join().unwrap();
+        assert!(taken.iter().all(|length| *length == half.len()));
+    }
+
+    #[test]
+    fn a_thread_that_takes_nothing_costs_one_wait() {
+        let (mut replies, queue, request) = way();
+        let half = vec![7; WAITING_BYTES / 2 + 1];
+        let begun = Instant::now();
+        for _ in 0..WAITING {
+            replies.reply(&request, &half).unwrap();
+        }
+        assert!(begun.elapsed() < 10 * LONGEST_WAIT);
+        assert!(replies.is_stuck && queue.replies.len() == WAITING);
+        assert_eq!(queue.pop().unwrap().reply.len(), half.len());
+        // There is room again, for one.
+        replies.reply(&request, &half).unwrap();
+        assert!(!replies.is_stuck);
     }
 
     #[test]

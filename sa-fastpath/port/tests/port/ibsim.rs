@@ -15,7 +15,7 @@ use sa_wire::Lid;
 use sa_wire::mad::method;
 use sa_wire::umad::Slot;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn on(fabric: &Fabric, node: &str) -> Options {
     Options {

@@ -1,13 +1,14 @@
 //! What is worked out once, when a snapshot is taken up, so that the lookups of common requests are
 //! short.
 //!
-//! Nothing of it is in the file: it follows from sections that were verified, so a second program need not agree
-//! on it, and a change of it is no change of the format. It is small (levels by rule, codes by capacity,
-//! memberships by P_Key table) or pays for its memory by a measured figure ([`PairBits`], [`ServiceIndex`]).
+//! Nothing of it is in the file: it follows from sections that were verified, so a second program
+//! need not agree on it, and a change of it is no change of the format. It is small (levels by
+//! rule, codes by capacity, memberships by P_Key table) or pays for its memory by a measured figure
+//! ([`PairBits`], [`ServiceIndex`]).
 //!
-//! It also says where a shorter way may be taken at all: [`Derived::is_common`], [`Derived::uniform`],
-//! [`Derived::by_service`]. Whoever takes one relies on that and checks nothing again. It decides nothing
-//! that the tables do not say.
+//! It also says where a shorter way may be taken at all: [`Derived::is_common`],
+//! [`Derived::uniform`], [`Derived::by_service`]. Whoever takes one relies on that and checks
+//! nothing again. It decides nothing that the tables do not say.
 
 mod pair_bits;
 mod service_index;

@@ -1,12 +1,12 @@
 //! The fields that rules of few policies ask for, as one table.
 //!
-//! OpenSM's dialect has no word for them, so that they are no part of the match by five sets: a policy that asks
-//! for one has a map and rule sets more, and its requests take the way that looks at all criteria
-//! ([`crate::Snapshot::match_rare`]). Any other policy pays nothing, because its semantics say that nothing rare
-//! is asked.
+//! OpenSM's dialect has no word for them, so that they are no part of the match by five sets: a
+//! policy that asks for one has a map and rule sets more, and its requests take the way that looks
+//! at all criteria ([`crate::Snapshot::match_rare`]). Any other policy pays nothing, because its
+//! semantics say that nothing rare is asked.
 //!
-//! A new one is a variant and a line here, its two sections in `layout`, and in `policy_records` its bit of `semantics`
-//! and one criterion more.
+//! A new one is a variant and a line here, its two sections in `layout`, and in `policy_records`
+//! its bit of `semantics` and one criterion more.
 
 use sa_wire::path_component::PathComponent;
 use sa_wire::path_record::{PathCompMask, PathRecord};
@@ -69,7 +69,8 @@ impl RareField {
         &ROWS[self as usize]
     }
 
-    /// How many numbers a request can name; its map has one class more, for requests that name none.
+    /// How many numbers a request can name; its map has one class more, for requests that name
+    /// none.
     pub const fn values(self) -> u16 {
         self.row().values
     }

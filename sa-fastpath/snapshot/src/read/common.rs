@@ -25,8 +25,8 @@ impl Snapshot {
         self.derived.is_common_but_for_labels
     }
 
-    /// True when [`crate::PackedLevel::packet_life`] is a level's packet life time but for its topmost bit,
-    /// which all of them have clear.
+    /// True when [`crate::PackedLevel::packet_life`] is a level's packet life time but for its
+    /// topmost bit, which all of them have clear.
     #[inline(always)]
     pub const fn tells_packet_lives(&self) -> bool {
         self.derived.tells_packet_lives

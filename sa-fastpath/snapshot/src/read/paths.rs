@@ -250,8 +250,8 @@ impl Snapshot {
         }
     }
 
-    /// The same where classes may have a say: the path is of this class. None where the SL is not known, or not
-    /// of every LID of the destination.
+    /// The same where classes may have a say: the path is of this class. None where the SL is not
+    /// known, or not of every LID of the destination.
     #[inline(always)]
     pub fn common_sl_of(
         &self,

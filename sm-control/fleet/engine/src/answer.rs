@@ -9,8 +9,9 @@ use sa_fleet::leader::{Call, Published, Returned, Revision};
 pub trait Engine: Send {
     /// Does what is asked, once, and says how it ended.
     ///
-    /// An engine in a network gives up after a time that it was set up with, and says [`Answer::Unknown`]. A disk that hangs holds it for as
-    /// long as it hangs: whoever waits goes by a clock of their own, as a leader says nothing after its lease anyway.
+    /// An engine in a network gives up after a time that it was set up with, and says
+    /// [`Answer::Unknown`]. A disk that hangs holds it for as long as it hangs: whoever waits goes
+    /// by a clock of their own, as a leader says nothing after its lease anyway.
     fn call(&mut self, what: &Call) -> Answer;
 
     /// Why the last call ended in [`Answer::Unknown`], for people. Nothing is decided by it.

@@ -6,7 +6,8 @@
 //!                     └ fleet-etcd: a key bound to a lease; whoever has it leads
 //! ```
 //!
-//! The words of it ([`sa_fleet::leader::Call`], [`sa_fleet::leader::Returned`]) are the leader's, who knows no wires and no disk. What is here has them.
+//! The words of it ([`sa_fleet::leader::Call`], [`sa_fleet::leader::Returned`]) are the leader's,
+//! who knows no wires and no disk. What is here has them.
 
 #![forbid(unsafe_code)]
 

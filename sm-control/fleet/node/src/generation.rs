@@ -3,7 +3,8 @@
 use sa_fleet::identity::{Digest, Generation};
 use sa_snapshot::{AnswerPart, LoadError, Snapshot};
 
-/// Of a snapshot: the same for two that give the same answers by the same bytes, whenever they were compiled.
+/// Of a snapshot: the same for two that give the same answers by the same bytes, whenever they were
+/// compiled.
 ///
 /// Reads it through once. Errors: its memory is not what it was.
 pub fn of(snapshot: &Snapshot) -> Result<Generation, LoadError> {

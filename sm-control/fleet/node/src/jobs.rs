@@ -1,7 +1,7 @@
 //! What takes long: files that are fetched, verified and loaded, a thread for each.
 //!
-//! A job that nobody wants any more goes on until its time is over, and what comes of it is dropped; so many may be on their way, and one
-//! more fails at once and is tried again later.
+//! A job that nobody wants any more goes on until its time is over, and what comes of it is
+//! dropped; so many may be on their way, and one more fails at once and is tried again later.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::BTreeSet;
@@ -275,7 +275,8 @@ impl<H: Host> Shared<H> {
         self.partial.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Packs for those who ask here. That it fails is no reason not to use the file: they fetch it as it is.
+    /// Packs for those who ask here. That it fails is no reason not to use the file: they fetch it
+    /// as it is.
     fn hand_on(&self, blob: Blob, base: Option<(Digest, &[u8])>) -> Result<(), Failure> {
         if !self.hands_on {
             return Ok(());

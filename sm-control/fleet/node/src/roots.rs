@@ -1,15 +1,17 @@
 //! Root files: the one that a host is installed with, and those that followed it.
 //!
-//! The installed file is never written over: it is the operator's. What follows it is kept in the fleet's directory, as `root` with its
-//! signatures packed, and counts at the next start if it still follows the installed one.
+//! The installed file is never written over: it is the operator's. What follows it is kept in the
+//! fleet's directory, as `root` with its signatures packed, and counts at the next start if it
+//! still follows the installed one.
 
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::path::Path;
 
+use fleet_keys::{RootFileProblem, RootFiles};
 use fleet_transfer::roots::{MAX_PACKED, RootFile};
 use rustix::fs::OFlags;
 use sa_fabric::outlet::{Folder, Readers, WriteError};
-use sa_fleet::root::{MAX_KEYS, MAX_ROOT_SIZE, MAX_SIGNATURE_SIZE, Root, RootRefusal};
+use sa_fleet::root::{Root, RootRefusal};
 
 /// The file's name in the directory of the fleet.
 const NAME: &str = "root";
@@ -27,85 +29,12 @@ pub struct Held {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RootError {
-    /// It cannot be read.
-    #[error("{}: cannot be read: {why}", path.display())]
-    Read {
-        /// Which file.
-        path: PathBuf,
-        /// Why not.
-        why: io::Error,
-    },
-    /// It is longer than any root file or signature.
-    #[error("{}: longer than {most} bytes, so it is no root file and no signature of one", path.display())]
-    Long {
-        /// Which file.
-        path: PathBuf,
-        /// The longest.
-        most: usize,
-    },
-    /// It is not believed.
-    #[error("{}: {why}; its signatures are expected beside it as {}.NAME.minisig", path.display(), path.display())]
-    Refused {
-        /// Which file.
-        path: PathBuf,
-        /// Why not.
-        why: RootRefusal,
-    },
+    /// The installed one cannot be read, or is not believed.
+    #[error(transparent)]
+    Installed(#[from] RootFileProblem),
     /// What follows it cannot be kept.
     #[error(transparent)]
     Folder(#[from] WriteError),
-}
-
-/// Reads `path` and all `path.NAME.minisig` beside it. Errors: [`RootError`].
-pub fn read(path: &Path) -> Result<RootFile, RootError> {
-    let text = bounded(path, MAX_ROOT_SIZE)?;
-    let mut signatures = Vec::new();
-    for beside in beside(path)? {
-        let bytes = bounded(&beside, MAX_SIGNATURE_SIZE)?;
-        // What is no text is no signature, and does not count.
-        signatures.extend(String::from_utf8(bytes));
-    }
-    Ok(RootFile { text, signatures })
-}
-
-/// The signatures of a root file, by name; more than a root file may have keys are left out.
-fn beside(path: &Path) -> Result<Vec<PathBuf>, RootError> {
-    let parent = path.parent().filter(|it| !it.as_os_str().is_empty());
-    let parent = parent.unwrap_or_else(|| Path::new("."));
-    let failed = |why| RootError::Read {
-        path: parent.to_owned(),
-        why,
-    };
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let begins = format!("{name}.");
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(parent).map_err(failed)? {
-        let file = entry.map_err(failed)?.file_name();
-        let file = file.to_string_lossy();
-        if file.starts_with(&begins) && file.ends_with(".minisig") {
-            found.push(parent.join(&*file));
-        }
-    }
-    found.sort();
-    found.truncate(MAX_KEYS);
-    Ok(found)
-}
-
-fn bounded(path: &Path, most: usize) -> Result<Vec<u8>, RootError> {
-    let failed = |why| RootError::Read {
-        path: path.to_owned(),
-        why,
-    };
-    let file = std::fs::File::open(path).map_err(failed)?;
-    let mut bytes = Vec::new();
-    file.take(most as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    if bytes.len() > most {
-        let path = path.to_owned();
-        return Err(RootError::Long { path, most });
-    }
-    Ok(bytes)
 }
 
 /// What a file says, if enough of its own keys have signed it. Errors: [`RootRefusal`].
@@ -116,13 +45,17 @@ pub fn installed(file: RootFile) -> Result<Held, RootRefusal> {
 }
 
 impl Held {
-    /// The installed root file, or the one in `directory` that followed it. Errors: [`RootError`] of the installed one; what lies in the
-    /// directory and is not believed is passed over, with why.
+    /// The installed root file, or the one in `directory` that followed it. Errors: [`RootError`]
+    /// of the installed one; what lies in the directory and is not believed is passed over, with
+    /// why.
     pub fn open(path: &Path, directory: &Path) -> Result<(Self, Option<RootRefusal>), RootError> {
-        let held = installed(read(path)?).map_err(|why| RootError::Refused {
-            path: path.to_owned(),
-            why,
-        })?;
+        let files = RootFiles::read(path)?;
+        let root = files.installed()?;
+        let RootFiles {
+            text, signatures, ..
+        } = files;
+        let file = RootFile { text, signatures };
+        let held = Self { root, file };
         let folder = Folder::make(directory)?;
         let Some(later) = kept(&folder) else {
             return Ok((held, None));

@@ -1,4 +1,5 @@
-//! What a node says of itself, for operators: written by the thread that follows or leads, read by whoever asks.
+//! What a node says of itself, for operators: written by the thread that follows or leads, read by
+//! whoever asks.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

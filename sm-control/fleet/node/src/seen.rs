@@ -1,4 +1,5 @@
-//! The newest that was seen, on the disk: without it a host would take what is replayed to it after a restart.
+//! The newest that was seen, on the disk: without it a host would take what is replayed to it after
+//! a restart.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -44,7 +45,8 @@ pub enum SeenError {
 }
 
 impl Seen {
-    /// What was seen, and where the next is kept. The directory is made; no file there is a first start.
+    /// What was seen, and where the next is kept. The directory is made; no file there is a first
+    /// start.
     ///
     /// # Errors
     ///
@@ -69,8 +71,8 @@ impl Seen {
         Ok((Self { folder }, highest))
     }
 
-    /// Keeps this in place of the one before: other file, fsync, rename, fsync of the directory. Errors: what was there stays, or the new one
-    /// may be there already.
+    /// Keeps this in place of the one before: other file, fsync, rename, fsync of the directory.
+    /// Errors: what was there stays, or the new one may be there already.
     pub fn store(&self, record: &[u8; RECORD_SIZE]) -> Result<(), WriteError> {
         self.folder.write(NAME, Readers::Owner, record)
     }

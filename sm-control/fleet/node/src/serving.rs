@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use fleet_tls::Tls;
 use fleet_transfer::serve::{Desk, serve};
 use tokio::sync::oneshot;
 
@@ -17,8 +18,8 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Errors: the address cannot be had, or no thread.
-    pub fn start(listen: SocketAddr, desk: Arc<Desk>) -> io::Result<Self> {
+    /// `tls`: who asks has to speak TLS then. Errors: the address cannot be had, or no thread.
+    pub fn start(listen: SocketAddr, desk: Arc<Desk>, tls: Option<Tls>) -> io::Result<Self> {
         let listener = TcpListener::bind(listen)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -30,7 +31,10 @@ impl Serving {
         let thread = thread.spawn(move || {
             let served = runtime.block_on(async {
                 let listener = tokio::net::TcpListener::from_std(listener)?;
-                serve(listener, desk, async { ended.await.unwrap_or_default() }).await;
+                serve(listener, desk, tls, async {
+                    ended.await.unwrap_or_default()
+                })
+                .await;
                 io::Result::Ok(())
             });
             if let Err(why) = served {

@@ -1,4 +1,5 @@
-//! An engine with leases, as far as a leader sees of etcd: one key bound to a lease, and fenced publications.
+//! An engine with leases, as far as a leader sees of etcd: one key bound to a lease, and fenced
+//! publications.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -245,7 +245,8 @@ impl World {
         }
     }
 
-    /// Around the tolerance it depends on two wall clocks what a host thinks of the time: there it is asked.
+    /// Around the tolerance it depends on two wall clocks what a host thinks of the time: there it
+    /// is asked.
     fn heard_late(&mut self, host: usize, bytes: &Arc<[u8]>) {
         let truth = self.notary.borrow().of(bytes);
         let Some((truth, it)) = truth.zip(self.hosts.get(host)) else {

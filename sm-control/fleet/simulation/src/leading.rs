@@ -66,7 +66,8 @@ impl World {
         self.leader(host, LeaderEvent::Timer);
     }
 
-    /// Asks the engine: the one with leases over the network, the embedded one by a write to the own disk.
+    /// Asks the engine: the one with leases over the network, the embedded one by a write to the
+    /// own disk.
     fn calls(&mut self, host: usize, call: u64, what: Call) {
         let Some(it) = self.hosts.get_mut(host) else {
             return;

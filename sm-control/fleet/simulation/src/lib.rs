@@ -1,13 +1,13 @@
-//! Leaders, relays and followers of a fleet in virtual time, with faults of networks, disks, clocks and engines, and an
-//! oracle that knows true time.
+//! Leaders, relays and followers of a fleet in virtual time, with faults of networks, disks, clocks
+//! and engines, and an oracle that knows true time.
 //!
 //! ```text
 //!   seed ──> schedule ──> world: hosts (machines of sa-fleet, disks, clocks) <──> network, engine
 //!                           └──> oracle: what each host could have answered, against what it may
 //! ```
 //!
-//! The machines are those that run elsewhere; what is simulated is who does their IO. A thing that is [`Planted`] is one
-//! that this must find, so that silence of the oracle means something.
+//! The machines are those that run elsewhere; what is simulated is who does their IO. A thing that
+//! is [`Planted`] is one that this must find, so that silence of the oracle means something.
 
 #![forbid(unsafe_code)]
 #![allow(

@@ -1,7 +1,9 @@
-//! Signatures without arithmetic: what was signed is what this remembers. And the rules with a flaw.
+//! Signatures without arithmetic: what was signed is what this remembers. And the rules with a
+//! flaw.
 //!
-//! A signature costs as much as a thousand steps of a simulation. Here one is a number, and is good if it was given out
-//! for these bytes and this key; so nobody can forge one, which is what is wanted of signatures.
+//! A signature costs as much as a thousand steps of a simulation. Here one is a number, and is good
+//! if it was given out for these bytes and this key; so nobody can forge one, which is what is
+//! wanted of signatures.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};

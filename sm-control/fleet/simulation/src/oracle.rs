@@ -1,7 +1,8 @@
-//! Who knows true time, and what every host was told, and judges each answer that could have been given.
+//! Who knows true time, and what every host was told, and judges each answer that could have been
+//! given.
 //!
-//! A host answers in a whole stretch of time, from one event on it to the next or to its deadline. So no single answer
-//! has to be simulated, and none is missed.
+//! A host answers in a whole stretch of time, from one event on it to the next or to its deadline.
+//! So no single answer has to be simulated, and none is missed.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;

@@ -112,7 +112,8 @@ impl World {
         }
     }
 
-    /// Followers poll relays, or candidates where there are none, and two of them; the rest polls candidates.
+    /// Followers poll relays, or candidates where there are none, and two of them; the rest polls
+    /// candidates.
     fn upstreams(&mut self, host: usize) -> Vec<usize> {
         let (candidates, relays) = (self.schedule.candidates, self.schedule.relays);
         if host < candidates {

@@ -122,7 +122,8 @@ impl Content {
         })
     }
 
-    /// Nothing is in force: `generation`, which was, is wrong, and what follows it is not there yet.
+    /// Nothing is in force: `generation`, which was, is wrong, and what follows it is not there
+    /// yet.
     pub const fn withdrawal(generation: Generation) -> Self {
         Self {
             generation,

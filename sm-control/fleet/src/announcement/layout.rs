@@ -1,4 +1,5 @@
-//! Where things lie in the bytes of an announcement. `docs/fleet.md` has the table for everybody else.
+//! Where things lie in the bytes of an announcement. `docs/fleet.md` has the table for everybody
+//! else.
 
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -7,7 +8,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub(super) const MAGIC: [u8; 8] = *b"SAPFLEET";
 /// Of the layout.
 pub(super) const VERSION: u16 = 1;
-/// What is signed stands behind these bytes, so that no other thing that a key signs is an announcement.
+/// What is signed stands behind these bytes, so that no other thing that a key signs is an
+/// announcement.
 pub(super) const DOMAIN: &[u8] = b"sapphire announcement v1";
 /// Units: bytes.
 pub(super) const SIGNATURE_SIZE: usize = 64;

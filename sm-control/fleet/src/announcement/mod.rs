@@ -1,4 +1,5 @@
-//! The announcement: at most 1 KiB, signed, from which a follower knows what is in force and for how long.
+//! The announcement: at most 1 KiB, signed, from which a follower knows what is in force and for
+//! how long.
 //!
 //! ```text
 //! 0    magic "SAPFLEET"                8
@@ -16,8 +17,9 @@
 //!      signature                       64
 //! ```
 //!
-//! Integers are little endian. The signature is ed25519 over `sapphire announcement v1` and all bytes before it. The
-//! same announcement has the same bytes always, and no others: what is zero must be, and lists have one order.
+//! Integers are little endian. The signature is ed25519 over `sapphire announcement v1` and all
+//! bytes before it. The same announcement has the same bytes always, and no others: what is zero
+//! must be, and lists have one order.
 
 mod bytes;
 mod content;
@@ -87,7 +89,8 @@ impl core::fmt::Debug for LeaderKey {
     }
 }
 
-/// Where bytes say that they stand, whoever signed them: to ask for what is newer, and for nothing else. None: they are no announcement.
+/// Where bytes say that they stand, whoever signed them: to ask for what is newer, and for nothing
+/// else. None: they are no announcement.
 pub fn claimed_position(bytes: &[u8]) -> Option<Position> {
     let announcement = seal(bytes).ok()?.open().ok()?;
     Some(announcement.position)

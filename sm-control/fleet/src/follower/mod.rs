@@ -1,13 +1,14 @@
-//! A follower: asks for announcements, keeps a snapshot of what is in force, and says until when it may answer.
+//! A follower: asks for announcements, keeps a snapshot of what is in force, and says until when it
+//! may answer.
 //!
 //! ```text
 //!   poll ──> judge ──> freshness ──> store ──> gate
 //!                        └────> supply ──> load, or fetch and load ──> swap
 //! ```
 //!
-//! A deadline is counted from before the poll was sent, so that what the network and this host take shortens it.
-//! It counts once the announcement is on the disk ([`Action::Store`], [`Event::Stored`]); news that stop answers count
-//! before. Each beat counts once.
+//! A deadline is counted from before the poll was sent, so that what the network and this host take
+//! shortens it. It counts once the announcement is on the disk ([`Action::Store`],
+//! [`Event::Stored`]); news that stop answers count before. Each beat counts once.
 //!
 //! A relay is a follower whose [`Follower::offer`] is handed on.
 
@@ -37,7 +38,8 @@ use crate::verdict::{Announced, Gate, Knowledge, Ports, StaleRule, Verdict};
 
 /// What clocks of hosts may be apart in speed is within this part of the TTL, which is not used.
 const MARGIN: u32 = 100;
-/// Falling back is spread over this part of the TTL, so that not all hosts ask the SA in one moment.
+/// Falling back is spread over this part of the TTL, so that not all hosts ask the SA in one
+/// moment.
 const SPREAD: u32 = 4;
 /// When this part of the TTL has passed without a beat, another upstream is asked, too.
 const OVERDUE: u32 = 2;
@@ -82,7 +84,8 @@ pub struct Follower<R = Sound> {
 }
 
 impl Follower {
-    /// A follower that remembers what it had stored: [`Highest::NOTHING`] only where there is no record.
+    /// A follower that remembers what it had stored: [`Highest::NOTHING`] only where there is no
+    /// record.
     pub fn new(settings: Settings, stored: Highest) -> Self {
         Self::with_rules(settings, stored, Sound)
     }
@@ -112,7 +115,8 @@ impl<R: Rules> Follower<R> {
 
     /// Takes what happened, appends what is to be done, and says what workers go by from now on.
     ///
-    /// The gate counts before the actions: whoever shuts it first and acts then is never wrong in between.
+    /// The gate counts before the actions: whoever shuts it first and acts then is never wrong in
+    /// between.
     #[must_use = "workers would go on by the numbers before"]
     pub fn on(&mut self, now: Now, event: Event<'_>, actions: &mut Vec<Action>) -> Gate {
         match event {
@@ -174,7 +178,8 @@ impl<R: Rules> Follower<R> {
         self.knowledge().verdict(now)
     }
 
-    /// For a relay: what it hands on. News go out before this host has stored or loaded anything of them.
+    /// For a relay: what it hands on. News go out before this host has stored or loaded anything of
+    /// them.
     pub const fn offer(&self) -> Option<&Offer> {
         self.offer.as_ref()
     }

@@ -17,7 +17,8 @@ use crate::time::{Boot, Now};
 use crate::trust::Trust;
 
 impl<R: Rules> Follower<R> {
-    /// Judges a reply: news, what another upstream had said already, or something that no honest upstream sends.
+    /// Judges a reply: news, what another upstream had said already, or something that no honest
+    /// upstream sends.
     pub(super) fn replied(
         &mut self,
         asked: &Asked,
@@ -95,7 +96,8 @@ impl<R: Rules> Follower<R> {
             .hear(announcement, until.before(sooner), &self.rules);
     }
 
-    /// Counted from before the request left: how long anything took shortens it, and nothing lengthens it.
+    /// Counted from before the request left: how long anything took shortens it, and nothing
+    /// lengthens it.
     pub(super) fn deadline(
         &self,
         announcement: &Announcement,

@@ -242,7 +242,8 @@ impl Target {
         Step::Due(now.after(chance.within(spread)), task)
     }
 
-    /// Two upstreams, or the only one twice, have other bytes: the leader has announced what is not there.
+    /// Two upstreams, or the only one twice, have other bytes: the leader has announced what is not
+    /// there.
     fn got_bad(&mut self, now: Boot, upstreams: usize, chance: &mut Chance) -> Step {
         let is_new = !self.bad.contains(&self.upstream);
         if upstreams < 2 || is_new {

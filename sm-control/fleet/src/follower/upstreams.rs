@@ -21,8 +21,9 @@ const RETURN_WITHIN: Duration = Duration::from_secs(600);
 
 /// In the order of preference.
 ///
-/// One that is cut off from its own source is silent and says "nothing new" as an honest one does. So when news are
-/// overdue, one more is asked at the same time, and who has news is the current one from then on.
+/// One that is cut off from its own source is silent and says "nothing new" as an honest one does.
+/// So when news are overdue, one more is asked at the same time, and who has news is the current
+/// one from then on.
 #[derive(Debug)]
 pub(super) struct Upstreams {
     all: Vec<Upstream>,
@@ -115,8 +116,8 @@ impl Upstreams {
         self.turn_from(asked.upstream, now, chance);
     }
 
-    /// The next one is the current one, and the first is again within ten minutes: at random, so that a relay that
-    /// comes back is not met by all its children in one moment.
+    /// The next one is the current one, and the first is again within ten minutes: at random, so
+    /// that a relay that comes back is not met by all its children in one moment.
     fn turn_from(&mut self, upstream: usize, now: Boot, chance: &mut Chance) {
         if upstream == self.current {
             self.current = (self.current + 1) % self.all.len().max(1);

@@ -63,10 +63,12 @@ pub enum Outcome {
     Bad,
 }
 
-/// What is to be done, in this order. Each [`Action`] with a number is answered by one [`Event`] with the same.
+/// What is to be done, in this order. Each [`Action`] with a number is answered by one [`Event`]
+/// with the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Poll an upstream. No reply until `give_up` is [`Event::Unanswered`]; this is looked after here, too.
+    /// Poll an upstream. No reply until `give_up` is [`Event::Unanswered`]; this is looked after
+    /// here, too.
     Ask {
         /// Its number.
         ask: u64,
@@ -77,14 +79,16 @@ pub enum Action {
         /// When to end the connection.
         give_up: Boot,
     },
-    /// Write this record where the one before is: other file, fsync, rename, fsync of the directory.
+    /// Write this record where the one before is: other file, fsync, rename, fsync of the
+    /// directory.
     Store {
         /// Its number.
         order: u64,
         /// For [`crate::highest::Highest::from_record`] at the next start.
         record: [u8; RECORD_SIZE],
     },
-    /// Map a file of this digest, if it is on the disk, check bytes, structure, subnet and own ports, and keep it ready.
+    /// Map a file of this digest, if it is on the disk, check bytes, structure, subnet and own
+    /// ports, and keep it ready.
     Load {
         /// Its number.
         job: u64,
@@ -116,7 +120,8 @@ pub enum Action {
         /// Its number.
         job: u64,
     },
-    /// Publish what [`Action::Load`] keeps ready, as of this generation, then look at own ports again.
+    /// Publish what [`Action::Load`] keeps ready, as of this generation, then look at own ports
+    /// again.
     Swap {
         /// Of that `Load`.
         job: u64,
@@ -138,7 +143,8 @@ pub enum Action {
 pub enum Alert {
     /// Two leaders use one term, or a leader's key is in other hands.
     Contradiction(Position),
-    /// What was seen cannot be written to the disk; this host ends to answer when its deadline has passed.
+    /// What was seen cannot be written to the disk; this host ends to answer when its deadline has
+    /// passed.
     CannotStore,
     /// Two upstreams gave other bytes than the leader announced.
     WrongBytes(Digest),

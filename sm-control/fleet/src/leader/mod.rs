@@ -1,4 +1,5 @@
-//! A leader: takes a term of the engine, publishes what is compiled, and says again and again that it still counts.
+//! A leader: takes a term of the engine, publishes what is compiled, and says again and again that
+//! it still counts.
 //!
 //! ```text
 //!   idle ──wanted──> candidate ──led──> leading: publish ──> beat, beat, ...
@@ -6,10 +7,10 @@
 //!                        └──────────────────────────┘
 //! ```
 //!
-//! Nothing is said in the name of a term after its lease, counted from before the call that gave or renewed it was
-//! sent. Whatever the engine answers later: what a host says that was stopped for a while is as old as its beat.
-//! While another generation is being published, nothing is handed out; and a publication of which nobody knows
-//! whether it happened is read back, never assumed.
+//! Nothing is said in the name of a term after its lease, counted from before the call that gave or
+//! renewed it was sent. Whatever the engine answers later: what a host says that was stopped for a
+//! while is as old as its beat. While another generation is being published, nothing is handed out;
+//! and a publication of which nobody knows whether it happened is read back, never assumed.
 
 mod reign;
 mod returns;
@@ -116,8 +117,8 @@ impl<R: Rules> Leader<R> {
         }
     }
 
-    /// Takes what happened and appends what is to be done. What is handed out may be another after it: see
-    /// [`Leader::offer`].
+    /// Takes what happened and appends what is to be done. What is handed out may be another after
+    /// it: see [`Leader::offer`].
     pub fn on(&mut self, now: Now, event: LeaderEvent<'_>, actions: &mut Vec<LeaderAction>) {
         match event {
             LeaderEvent::Timer => {}

@@ -1,4 +1,5 @@
-//! One term of a leader: what it has said, what it is about to publish, and how long its lease is good.
+//! One term of a leader: what it has said, what it is about to publish, and how long its lease is
+//! good.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -39,7 +40,8 @@ pub(super) struct Current {
     pub(super) offer: Offer,
     /// When it is to be said again.
     pub(super) next_beat: Boot,
-    /// That time has passed, and it is not allowed before something else happens: no timer is to be set.
+    /// That time has passed, and it is not allowed before something else happens: no timer is to be
+    /// set.
     pub(super) is_held_back: bool,
 }
 

@@ -11,7 +11,8 @@ use crate::rules::{Flaw, Rules};
 use crate::time::Now;
 
 impl<R: Rules> Leader<R> {
-    /// Whether what is published is true as far as this host knows, and nothing else may be published meanwhile.
+    /// Whether what is published is true as far as this host knows, and nothing else may be
+    /// published meanwhile.
     pub(super) fn is_true(&self, reign: &Reign, current: &Current) -> bool {
         let in_force = current.content.in_force();
         let is_wished = match &self.wish {

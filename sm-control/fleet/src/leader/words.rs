@@ -1,7 +1,8 @@
 //! What a leader is told and wants done; among it the few words that an engine has to understand.
 //!
-//! An engine remembers who leads and what was published, and gives out terms. With etcd that is a key bound to a
-//! lease, and one transaction for a publication; embedded, a counter and a file in the state directory.
+//! An engine remembers who leads and what was published, and gives out terms. With etcd that is a
+//! key bound to a lease, and one transaction for a publication; embedded, a counter and a file in
+//! the state directory.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -21,13 +22,15 @@ pub enum LeaderEvent<'a> {
         /// The latest term that any host is said to have seen.
         above: u64,
     },
-    /// Who polls says that it has seen this. Nobody signs that: it is worth a look of a person, and nothing more.
+    /// Who polls says that it has seen this. Nobody signs that: it is worth a look of a person, and
+    /// nothing more.
     Claimed(Position),
     /// This is compiled, checked, and can be fetched from as many hosts as are asked for.
     Compiled(Content),
     /// What was announced is not true any more, and what is true is not compiled yet.
     Changed,
-    /// An engine's call has ended. Each ends once, with [`Returned::Unknown`] where there was no reply in time.
+    /// An engine's call has ended. Each ends once, with [`Returned::Unknown`] where there was no
+    /// reply in time.
     Returned {
         /// Of [`LeaderAction::Call`].
         call: u64,
@@ -57,7 +60,8 @@ pub enum LeaderAction {
 pub enum Call {
     /// Lead, if nobody does: [`Returned::Led`], [`Returned::Held`].
     ///
-    /// An embedded engine raises its counter, above this too, and has it on the disk before it returns.
+    /// An embedded engine raises its counter, above this too, and has it on the disk before it
+    /// returns.
     Campaign {
         /// Terms up to this were seen.
         above: u64,
@@ -67,7 +71,8 @@ pub enum Call {
         /// Of [`Returned::Led`].
         term: u64,
     },
-    /// Publish, if this term leads still and nobody published since: [`Returned::Published`], [`Returned::Fenced`].
+    /// Publish, if this term leads still and nobody published since: [`Returned::Published`],
+    /// [`Returned::Fenced`].
     Publish {
         /// Of [`Returned::Led`].
         term: u64,
@@ -139,7 +144,8 @@ pub enum LeaderAlert {
     SteppedDown(Why),
     /// Followers say that they have seen a later term, so they refuse what this leader says.
     FollowersAhead(Position),
-    /// The engine gave a term that is not above all that were seen: its memory went back, and a new era is needed.
+    /// The engine gave a term that is not above all that were seen: its memory went back, and a new
+    /// era is needed.
     TermWentBack {
         /// Given.
         term: u64,

@@ -1,4 +1,5 @@
-//! The root file: who may sign announcements of a fleet, signed by several people's keys that lie on no leader.
+//! The root file: who may sign announcements of a fleet, signed by several people's keys that lie
+//! on no leader.
 //!
 //! ```text
 //! sapphire-root 1
@@ -11,11 +12,13 @@
 //! leader RWQDAwMDAwMDAzuzb... 2027-06-30  sm-a
 //! ```
 //!
-//! Keys are minisign's public keys. Each signature is a file of minisign beside it, so that a person checks it by hand:
-//! `minisign -V -m root -x root.alice.minisig -P RWQBAQ...`. What was signed without hashing first (`-l`) does not count.
+//! Keys are minisign's public keys. Each signature is a file of minisign beside it, so that a
+//! person checks it by hand: `minisign -V -m root -x root.alice.minisig -P RWQBAQ...`. What was
+//! signed without hashing first (`-l`) does not count.
 //!
-//! A host is installed with one. It takes a newer one if as many keys have signed it as the one it has asks for, and as
-//! many of its own as it asks for itself; version and era only grow. (The rules of The Update Framework.)
+//! A host is installed with one. It takes a newer one if as many keys have signed it as the one it
+//! has asks for, and as many of its own as it asks for itself; version and era only grow. (The
+//! rules of The Update Framework.)
 
 mod text;
 
@@ -27,6 +30,8 @@ use sa_text::Position;
 
 use crate::identity::FleetId;
 use crate::trust::{Trust, TrustedKey};
+
+pub use text::date;
 
 /// The longest root file. Units: bytes.
 pub const MAX_ROOT_SIZE: usize = 16 << 10;
@@ -129,7 +134,8 @@ pub enum RootProblem {
 }
 
 impl Root {
-    /// The root file that a host is installed with. Whoever may write it decides what this host believes.
+    /// The root file that a host is installed with. Whoever may write it decides what this host
+    /// believes.
     ///
     /// # Errors
     ///
@@ -188,7 +194,8 @@ impl Root {
         Ok(())
     }
 
-    /// How many of the root keys have signed a text: each once, however many signatures it has made.
+    /// How many of the root keys have signed a text: each once, however many signatures it has
+    /// made.
     fn signatures(&self, text: &[u8], signatures: &[&str]) -> usize {
         let short = signatures
             .iter()

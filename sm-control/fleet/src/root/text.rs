@@ -198,8 +198,9 @@ fn public_key(word: &str) -> Option<(KeyId, [u8; 32], PublicKey)> {
     Some((KeyId(*id), key.try_into().ok()?, public))
 }
 
-/// The beginning of a day. Source: H. Hinnant, chrono-Compatible Low-Level Date Algorithms, `days_from_civil`.
-fn date(word: &str) -> Option<Wall> {
+/// The beginning of a day such as `2027-06-30` (UTC); none for another text. Source: H. Hinnant,
+/// chrono-Compatible Low-Level Date Algorithms, `days_from_civil`.
+pub fn date(word: &str) -> Option<Wall> {
     let mut parts = word.split('-');
     let mut part = |digits| {
         let is_whole = |it: &&str| it.len() == digits && it.bytes().all(|it| it.is_ascii_digit());

@@ -1,7 +1,8 @@
 //! The clocks of this host, for `sa-fleet`, which has none.
 //!
-//! Deadlines are counted by CLOCK_BOOTTIME: unlike CLOCK_MONOTONIC it goes on while the host is suspended, and unlike the wall clock nobody
-//! sets it. A host that wakes up after an hour finds every deadline passed.
+//! Deadlines are counted by CLOCK_BOOTTIME: unlike CLOCK_MONOTONIC it goes on while the host is
+//! suspended, and unlike the wall clock nobody sets it. A host that wakes up after an hour finds
+//! every deadline passed.
 
 use rustix::time::{ClockId, clock_gettime};
 use sa_fleet::time::{Boot, Now, Wall};

@@ -1,4 +1,5 @@
-//! How a generation travels: names of bytes, patches, the directory that keeps them, and HTTP between hosts.
+//! How a generation travels: names of bytes, patches, the directory that keeps them, and HTTP
+//! between hosts.
 //!
 //! ```text
 //!  leader, relay                                                     relay, follower
@@ -9,12 +10,13 @@
 //!        ── GET root          (who may sign, with its signatures) ───> fetch::Upstream::root
 //! ```
 //!
-//! Nothing here judges an announcement: its bytes are opaque, and a blob is what its digest says. So a relay, a plain web server or
-//! a directory that somebody else fills can hand out blobs, and nobody has to trust it. What may be answered from a blob, and for how long, is
-//! `sa-fleet`'s to say.
+//! Nothing here judges an announcement: its bytes are opaque, and a blob is what its digest says.
+//! So a relay, a plain web server or a directory that somebody else fills can hand out blobs, and
+//! nobody has to trust it. What may be answered from a blob, and for how long, is `sa-fleet`'s to
+//! say.
 //!
-//! Limits are everywhere where others decide how much comes: bytes of a packed blob, of what it unpacks to, of transfers at once, of
-//! connections, of time.
+//! Limits are everywhere where others decide how much comes: bytes of a packed blob, of what it
+//! unpacks to, of transfers at once, of connections, of time.
 
 #![forbid(unsafe_code)]
 

@@ -1,10 +1,18 @@
-//! Blobs made small for the way: zstd, with an older blob as what comes before it where there is one.
+//! Blobs made small for the way: zstd, with an older blob as what comes before it where there is
+//! one.
 //!
-//! A patch is a zstd frame whose window begins with the blob that the receiver has (`zstd --patch-from` makes and takes the same). Two
-//! snapshots of one fabric are alike but for what changed, so most of a patch is "as before": some hundred bytes for a failed link.
+//! A patch is a zstd frame whose window begins with the blob that the receiver has (`zstd
+//! --patch-from` makes and takes the same). Two snapshots of one fabric are alike but for what
+//! changed, so most of a patch is "as before": some hundred bytes for a failed link.
 //!
-//! Whoever unpacks knows beforehand how many bytes come out and what their digest is. More bytes than that are never kept, and the window
-//! that a frame may ask for is bounded by the sizes of both blobs, so no patch can take more memory than the blob that it stands for.
+//! Where numbers of ports and the like are others now, as after a switch has failed, that is said
+//! in front (`ahead`), and the window begins with a copy of the old snapshot in which they are
+//! moved.
+//!
+//! Whoever unpacks knows beforehand how many bytes come out and what their digest is. More bytes
+//! than that are never kept, and the window that a frame may ask for is bounded by the sizes of
+//! both blobs, so no patch can take more memory than the blob that it stands for; a moved copy is
+//! no longer than both blobs together.
 
 use std::io::{self, Read, Write};
 
@@ -54,6 +62,13 @@ pub enum UnpackError {
     Write(io::Error),
 }
 
+mod ahead;
+
+/// A patch is made at this level at least: those below forget most of what lies a megabyte back.
+const PATCH_LEVEL: i32 = 4;
+/// So far back that level finds what is alike by itself. Units: bytes.
+const REMEMBERED: usize = 4 << 20;
+
 /// The name of a blob: BLAKE3 of its bytes. About a millisecond for a megabyte.
 pub fn digest(bytes: &[u8]) -> Digest {
     Digest(*blake3::hash(bytes).as_bytes())
@@ -64,15 +79,38 @@ pub fn digest(bytes: &[u8]) -> Digest {
 /// `level`: zstd's, 1 to 19; 3 where somebody waits for it. Errors: zstd has no memory.
 pub fn pack(blob: &[u8], base: Option<&[u8]>, level: i32) -> io::Result<Vec<u8>> {
     let mut packed = Vec::new();
-    let base = base.unwrap_or_default();
-    let mut encoder = write::Encoder::with_ref_prefix(&mut packed, level, base)?;
+    match base.and_then(|base| ahead::moved(base, blob)) {
+        Some((moves, base)) => {
+            ahead::put(&mut packed, &moves, level)?;
+            // Hardly anything differs, and a long match finder starts late after each of the few bytes that do; it is needed where others forget.
+            put_frame(&mut packed, blob, &base, level, base.len() > REMEMBERED)?;
+        }
+        None => put_frame(&mut packed, blob, base.unwrap_or_default(), level, true)?,
+    }
+    Ok(packed)
+}
+
+fn put_frame(
+    out: &mut Vec<u8>,
+    blob: &[u8],
+    base: &[u8],
+    level: i32,
+    is_long: bool,
+) -> io::Result<()> {
+    let is_patch = !base.is_empty();
+    let level = if is_patch {
+        level.max(PATCH_LEVEL)
+    } else {
+        level
+    };
+    let mut encoder = write::Encoder::with_ref_prefix(out, level, base)?;
     // Long distance matching finds what is alike over the whole window, which has to have room for both.
     encoder.set_parameter(CParameter::WindowLog(window_log(blob.len(), base.len())))?;
-    encoder.set_parameter(CParameter::EnableLongDistanceMatching(!base.is_empty()))?;
+    encoder.set_parameter(CParameter::EnableLongDistanceMatching(is_patch && is_long))?;
     encoder.set_pledged_src_size(Some(blob.len() as u64))?;
     encoder.write_all(blob)?;
     encoder.finish()?;
-    Ok(packed)
+    Ok(())
 }
 
 /// Unpacks into `out` what [`pack`] has made, and compares it as it goes. `base`: as there.
@@ -86,7 +124,9 @@ pub fn unpack(
 ) -> Result<(), UnpackError> {
     let base = base.unwrap_or_default();
     let size = usize::try_from(expected.size).map_err(|_| UnpackError::TooLong(expected.size))?;
-    let buffered = io::BufReader::new(packed);
+    let mut buffered = io::BufReader::new(packed);
+    let moved = ahead::take(&mut buffered, base, size).map_err(UnpackError::Damaged)?;
+    let base = moved.as_deref().unwrap_or(base);
     let mut decoder =
         read::Decoder::with_ref_prefix(buffered, base).map_err(UnpackError::Damaged)?;
     decoder

@@ -6,10 +6,12 @@
 //! | `DIGEST.zst` | the same packed |
 //! | `DIGEST.from.DIGEST.patch` | what makes the first of the second |
 //!
-//! A blob gets its name when it is whole, compared and on the disk, so a file that is there can be handed out. Before it is *used* it is read
-//! through once more ([`Shelf::verified`]): a disk may have lost what it said it had.
+//! A blob gets its name when it is whole, compared and on the disk, so a file that is there can be
+//! handed out. Before it is *used* it is read through once more ([`Shelf::verified`]): a disk may
+//! have lost what it said it had.
 //!
-//! Files go when nobody needs them any more ([`Shelf::keep_only`]); one that is mapped stays readable for who has it.
+//! Files go when nobody needs them any more ([`Shelf::keep_only`]); one that is mapped stays
+//! readable for who has it.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -118,7 +120,8 @@ impl Item {
 }
 
 impl Shelf {
-    /// Opens the directory, or makes it; what a killed process has left half done is removed. Errors: [`WriteError`].
+    /// Opens the directory, or makes it; what a killed process has left half done is removed.
+    /// Errors: [`WriteError`].
     pub fn open(path: &Path) -> Result<Self, WriteError> {
         let folder = Folder::make(path)?;
         folder.sweep(|_| false)?;
@@ -135,7 +138,8 @@ impl Shelf {
         self.open_item(item).is_ok()
     }
 
-    /// Opens it for reading, with its size. Errors: it is not there, is no regular file, or cannot be opened.
+    /// Opens it for reading, with its size. Errors: it is not there, is no regular file, or cannot
+    /// be opened.
     pub fn open_item(&self, item: Item) -> io::Result<(File, u64)> {
         let file = self
             .folder
@@ -169,8 +173,8 @@ impl Shelf {
         self.folder.write(item.name(), Readers::Owner, bytes)
     }
 
-    /// Puts a blob that came packed, from `base` where it is a patch. Nothing is there under its name unless the bytes are right.
-    /// Errors: [`ShelfError`].
+    /// Puts a blob that came packed, from `base` where it is a patch. Nothing is there under its
+    /// name unless the bytes are right. Errors: [`ShelfError`].
     pub fn put_unpacked(
         &self,
         from: impl Read,
@@ -209,8 +213,8 @@ impl Shelf {
         }
     }
 
-    /// Opens a blob to be used, after it was read through and its digest compared. One that is not what its name says is removed.
-    /// Errors: [`ShelfError`].
+    /// Opens a blob to be used, after it was read through and its digest compared. One that is not
+    /// what its name says is removed. Errors: [`ShelfError`].
     pub fn verified(&self, expected: Expected) -> Result<File, ShelfError> {
         let digest = expected.digest;
         let read = |why| ShelfError::Read { digest, why };
@@ -224,8 +228,9 @@ impl Shelf {
         Ok(file)
     }
 
-    /// Removes all that is about other blobs than these. Gives how many files went; one that cannot be removed is passed over, and tried
-    /// again by the next call. Errors: the directory cannot be listed.
+    /// Removes all that is about other blobs than these. Gives how many files went; one that cannot
+    /// be removed is passed over, and tried again by the next call. Errors: the directory cannot be
+    /// listed.
     pub fn keep_only(&self, blobs: &BTreeSet<Digest>) -> Result<usize, WriteError> {
         let mut removed = 0;
         for item in self.items()? {
@@ -237,7 +242,8 @@ impl Shelf {
         Ok(removed)
     }
 
-    /// What is there. Files of other names are somebody else's. Errors: the directory cannot be listed.
+    /// What is there. Files of other names are somebody else's. Errors: the directory cannot be
+    /// listed.
     pub fn items(&self) -> Result<Vec<Item>, WriteError> {
         let names = self.folder.names()?;
         let items = names
@@ -246,16 +252,18 @@ impl Shelf {
         Ok(items.collect())
     }
 
-    /// A file without a name, for bytes on their way: it goes with the process. Errors: no room, or no such file system.
+    /// A file without a name, for bytes on their way: it goes with the process. Errors: no room, or
+    /// no such file system.
     pub fn nameless(&self) -> io::Result<File> {
         tempfile::tempfile_in(self.path())
     }
 }
 
-/// Makes of a new blob all that followers may ask for: the blob, the blob packed, and a patch from each of `olds` that is there.
+/// Makes of a new blob all that followers may ask for: the blob, the blob packed, and a patch from
+/// each of `olds` that is there.
 ///
-/// A patch that is not smaller than the packed blob is not kept. Gives the patches with their sizes, in the order of `olds`.
-/// Errors: [`WriteError`], and what was put until then stays.
+/// A patch that is not smaller than the packed blob is not kept. Gives the patches with their
+/// sizes, in the order of `olds`. Errors: [`WriteError`], and what was put until then stays.
 pub fn put_new(
     shelf: &Shelf,
     blob: &[u8],

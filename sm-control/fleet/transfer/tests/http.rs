@@ -53,7 +53,10 @@ impl Leader {
                 .unwrap();
             runtime.block_on(async {
                 let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-                serve(listener, served, async { ended.await.unwrap_or_default() }).await;
+                serve(listener, served, None, async {
+                    ended.await.unwrap_or_default()
+                })
+                .await;
             });
         });
         Self {
@@ -67,7 +70,11 @@ impl Leader {
     }
 
     fn upstream(&self) -> Upstream {
-        Upstream::new(&format!("http://{}", self.address), Patience::default())
+        Upstream::new(
+            &format!("http://{}", self.address),
+            Patience::default(),
+            None,
+        )
     }
 
     /// Another host's shelf.
@@ -267,7 +274,7 @@ fn canned(answers: Vec<Vec<u8>>) -> (Upstream, thread::JoinHandle<Vec<String>>) 
         };
         answers.into_iter().map(answer).collect()
     });
-    (Upstream::new(&url, Patience::default()), server)
+    (Upstream::new(&url, Patience::default(), None), server)
 }
 
 #[test]
@@ -584,10 +591,11 @@ fn fetches_of_large_files_are_spread_by_who_is_here_and_small_ones_are_not() {
     });
     let held: Vec<_> = (0..9).map(|_| leader.connect()).collect();
     let counts = &leader.desk.counts;
-    wait_until("they are there", || {
-        counts.connections.load(Ordering::Relaxed) == held.len()
-    });
     let spread = |bytes: u64, seq: u64| {
+        // And nobody is there still from the time before.
+        wait_until("they are there", || {
+            counts.connections.load(Ordering::Relaxed) == held.len()
+        });
         leader.desk.will_be_fetched(bytes);
         leader.announce(seq, Duration::from_secs(30));
         leader.news_after(NOTHING).unwrap().spread

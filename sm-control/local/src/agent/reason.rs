@@ -32,7 +32,7 @@ pub enum Reason {
     /// Nothing to answer from yet: the daemon has just started, or its first load failed.
     NoSnapshot,
     /// What there is may be older than the fabric: another LID, another SM, a port that is not
-    /// active, or an SA that serves another snapshot.
+    /// active, or an SA that serves another snapshot; or the fleet does not say that it is in force.
     Stale,
     /// The SA was asked and was silent, busy, or slower than `budget_ms`; or too many questions
     /// wait for it.

@@ -8,8 +8,8 @@
 //!  hint      worth a look                                         by the health of links
 //! ```
 //!
-//! The worst comes first and decides the colour. A fabric that is no torus has no shape that says what is missing: a switch that went away
-//! whole is not shown there.
+//! The worst comes first and decides the colour. A fabric that is no torus has no shape that says
+//! what is missing: a switch that went away whole is not shown there.
 
 use std::collections::BTreeMap;
 

@@ -5,8 +5,9 @@
 //!                                              Marks ───────────────────────┴─ many ──> density
 //! ```
 //!
-//! Routes know nothing of what is drained, so a picture is made from the subnet and not from what routing saw. What stands out is told below
-//! the picture once more as a list: nobody has to see colours, or to point at anything.
+//! Routes know nothing of what is drained, so a picture is made from the subnet and not from what
+//! routing saw. What stands out is told below the picture once more as a list: nobody has to see
+//! colours, or to point at anything.
 
 mod density;
 mod marks;
@@ -26,9 +27,11 @@ use crate::words::{counted, name_of};
 /// Most switches of a list below a picture.
 const LISTED: usize = 200;
 
-/// The page. `whole`: the topology with what is drained. `part`: which, of a fabric in parts; none: all of it.
+/// The page. `whole`: the topology with what is drained. `part`: which, of a fabric in parts; none:
+/// all of it.
 ///
-/// Cost: what the plan takes, some milliseconds for 1,000 switches; a search for groups in the whole fabric above that.
+/// Cost: what the plan takes, some milliseconds for 1,000 switches; a search for groups in the
+/// whole fabric above that.
 pub fn page(
     shell: Shell<'_>,
     (parts, whole): (&FabricState, &Topology),

@@ -4,8 +4,8 @@
 //!  frames ── links as they should be: one path for all ── links that stand out: one path each, with a title ── switches ── names
 //! ```
 //!
-//! A switch is a link to its page. Links without anything to say share one path: a fabric of 1,000 switches has 3,000 of them, and a page
-//! must stay small.
+//! A switch is a link to its page. Links without anything to say share one path: a fabric of 1,000
+//! switches has 3,000 of them, and a page must stay small.
 
 use std::collections::HashMap;
 use std::fmt::Write;

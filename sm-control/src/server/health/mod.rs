@@ -1,4 +1,5 @@
-//! How the links of the subnet are, where this process is its Subnet Manager: the thread `sa-health`.
+//! How the links of the subnet are, where this process is its Subnet Manager: the thread
+//! `sa-health`.
 //!
 //! ```text
 //!  a sweep ──> Observed::swept                        Observed::report ──> control socket, metrics
@@ -10,7 +11,8 @@
 //!                                  CounterPort: a client or file of its own
 //! ```
 //!
-//! It has a port of its own, so that neither a sweep nor the SA waits for a device that is slow to tell its counters.
+//! It has a port of its own, so that neither a sweep nor the SA waits for a device that is slow to
+//! tell its counters.
 //!
 //! | what happens | then |
 //! |---|---|
@@ -19,8 +21,8 @@
 //! | another SM becomes the master | nobody is asked, and nothing is found any more |
 //! | the thread panics | it ends, and what was found last stays; `sapphire fabric health` says so |
 //!
-//! Packets go on the SL that the snapshot gives the path: on a subnet whose engine needs SLs a packet on another one could close
-//! a credit loop.
+//! Packets go on the SL that the snapshot gives the path: on a subnet whose engine needs SLs a
+//! packet on another one could close a credit loop.
 
 mod observed;
 
@@ -150,8 +152,8 @@ impl Watcher {
         self.seen = seen;
     }
 
-    /// Opens the port, where there is somebody to ask. Once a sweep: a simulator that returns must have its SA and SM before it has
-    /// this client, as it gives requests to the first one.
+    /// Opens the port, where there is somebody to ask. Once a sweep: a simulator that returns must
+    /// have its SA and SM before it has this client, as it gives requests to the first one.
     fn attach(&mut self) {
         let sweeps = self.observed.sweeps();
         let is_wanted = self.seen.is_some() && self.observed.period().is_some();
@@ -178,7 +180,8 @@ impl Watcher {
         }
     }
 
-    /// Sends what is due and takes what has come. Gives how long there is nothing to do, if nothing comes. Errors: the port failed.
+    /// Sends what is due and takes what has come. Gives how long there is nothing to do, if nothing
+    /// comes. Errors: the port failed.
     ///
     /// Bounded by [`PORTION`] in both directions.
     fn turn(&mut self) -> Result<Duration, PortError> {
@@ -222,7 +225,8 @@ impl Watcher {
         }
     }
 
-    /// The port is attached anew after the next sweep; links are judged by the sweeps alone until then.
+    /// The port is attached anew after the next sweep; links are judged by the sweeps alone until
+    /// then.
     fn lose(&mut self, error: &PortError) {
         warn!("ports are not asked for their counters until the next sweep: {error}");
         self.observed.fail(Some(error.to_string()));
@@ -276,7 +280,8 @@ impl Drop for Ended {
 
 /// Opens the way. Errors: in words, with a next step.
 ///
-/// A client of the simulator, or a file of the device, of its own: answers come here and nowhere else.
+/// A client of the simulator, or a file of the device, of its own: answers come here and nowhere
+/// else.
 fn open(way: &SaTransport) -> Result<CounterPort, String> {
     match way {
         SaTransport::Ibsim { node, sockname } => {

@@ -11,8 +11,9 @@
 //! | readings and findings | `sa-health` | at each turn, under the lock |
 //! | faults in words, why nobody can be asked | `sa-health` | when they change |
 //!
-//! Nobody waits for a sweep or a device here. The lock around what is known is held for as long as one turn of the thread takes: sending
-//! what is due and taking what has come, some milliseconds, and a fraction of a second after a sweep of a very large subnet.
+//! Nobody waits for a sweep or a device here. The lock around what is known is held for as long as
+//! one turn of the thread takes: sending what is due and taking what has come, some milliseconds,
+//! and a fraction of a second after a sweep of a very large subnet.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeSet;
@@ -30,7 +31,8 @@ use crate::server::operators::happening::Happening;
 /// Shared by the loader, the thread `sa-health` and operators.
 #[derive(Debug)]
 pub(in crate::server) struct Observed {
-    /// What the last sweep found; none where another SM manages the subnet, or nothing is known yet.
+    /// What the last sweep found; none where another SM manages the subnet, or nothing is known
+    /// yet.
     seen: ArcSwapOption<Seen>,
     /// Sweeps that have looked at the subnet, whether they found something new or not.
     sweeps: AtomicU64,

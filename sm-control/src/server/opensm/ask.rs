@@ -22,7 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Asks OpenSM as from the port that it is on; while it is a standby, the master on the wire.
 ///
-/// Who is the one to ask is looked up at each question: an OpenSM may become the master between two of them.
+/// Who is the one to ask is looked up at each question: an OpenSM may become the master between two
+/// of them.
 pub(in crate::server) struct SocketAsk {
     /// To OpenSM here.
     link: Arc<Link>,

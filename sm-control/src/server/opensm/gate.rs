@@ -1,9 +1,10 @@
 //! Whether ports beside an SM may be served.
 //!
-//! Two things keep a worker from answering. *Shut* is an order: the worker leaves its turn and lets go
-//! of the methods, and who shut the gate sees when the last has. *Until* is a lease: the library in
-//! OpenSM takes the methods back from a daemon that stood still, so a worker looks at the clock before
-//! it reads and before it sends. A stopped process cannot be told anything; a clock it finds by itself.
+//! Two things keep a worker from answering. *Shut* is an order: the worker leaves its turn and lets
+//! go of the methods, and who shut the gate sees when the last has. *Until* is a lease: the library
+//! in OpenSM takes the methods back from a daemon that stood still, so a worker looks at the clock
+//! before it reads and before it sends. A stopped process cannot be told anything; a clock it finds
+//! by itself.
 //!
 //! ```text
 //!         set(true), holds_until(t)              now < t                 set(false)
@@ -100,8 +101,8 @@ impl Gate {
         changed
     }
 
-    /// Waits for a shut gate to open, at most `most`: what is asked before the worker begins waits on
-    /// the file that was lent.
+    /// Waits for a shut gate to open, at most `most`: what is asked before the worker begins waits
+    /// on the file that was lent.
     pub(in crate::server) fn wait(&self, most: Duration) {
         let guard = self.moved.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.is_open() {

@@ -1,9 +1,9 @@
 //! A port whose requests are ours only for as long as this daemon goes on without a break.
 //!
-//! Both looks are needed: without the one before `recv` requests would be taken that are OpenSM's by
-//! now, without the one before `send` those that were read before a break would be answered after it,
-//! when OpenSM may have answered them too. Neither is a system call where the kernel lets processes
-//! read its clock, so the contract of the fast path holds.
+//! Both looks are needed: without the one before `recv` requests would be taken that are OpenSM's
+//! by now, without the one before `send` those that were read before a break would be answered
+//! after it, when OpenSM may have answered them too. Neither is a system call where the kernel lets
+//! processes read its clock, so the contract of the fast path holds.
 //!
 //! ```text
 //!  recv  holds: 3 requests     stopped for 700 ms      send  does not hold: 3 x silence

@@ -4,8 +4,9 @@
 //! says each reason once. Everybody else only writes, under one lock. A write that fails in the
 //! middle of a frame ends the connection, as nothing that follows could be understood.
 //!
-//! The file that was lent outlives the connection: when OpenSM dies its clients still come here, and
-//! the OpenSM that is started next is handed the methods that it finds taken ([`Link::hand_on`]).
+//! The file that was lent outlives the connection: when OpenSM dies its clients still come here,
+//! and the OpenSM that is started next is handed the methods that it finds taken
+//! ([`Link::hand_on`]).
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::collections::BTreeMap;

@@ -5,15 +5,15 @@
 //! `split-protocol`.
 //!
 //! One thread holds the connection ([`link`]), another looks every 10 ms how things stand: who the
-//! master is by the port's own LIDs ([`its_port`]) and by a ping that only a master answers, whether
-//! the workers turn ([`heartbeat`]), whether what is published is of the fabric as this master knows
-//! it, and whether its answers agree. [`mastership`] judges what was seen, without a clock or a socket
-//! of its own, and gives orders; the order that matters opens or shuts the [`gate`], behind which the
-//! umad port is served.
+//! master is by the port's own LIDs ([`its_port`]) and by a ping that only a master answers,
+//! whether the workers turn ([`heartbeat`]), whether what is published is of the fabric as this
+//! master knows it, and whether its answers agree. [`mastership`] judges what was seen, without a
+//! clock or a socket of its own, and gives orders; the order that matters opens or shuts the
+//! [`gate`], behind which the umad port is served.
 //!
 //! The rule behind all of it: a request is answered by exactly one of the two, or by neither for a
-//! moment, after which its sender asks again. It is never answered from a fabric that OpenSM has left
-//! behind. So opening takes every condition at once, and any one that fails shuts the gate.
+//! moment, after which its sender asks again. It is never answered from a fabric that OpenSM has
+//! left behind. So opening takes every condition at once, and any one that fails shuts the gate.
 //!
 //! # A takeover, and its end
 //!

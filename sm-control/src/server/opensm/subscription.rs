@@ -1,7 +1,7 @@
 //! Hearing of changes: subscriptions at OpenSM, whose Reports come over its socket.
 //!
-//! The queue pair that is subscribed with is one that no HCA has: the library in OpenSM knows it, hands
-//! such Reports over and lets none of them out on the wire.
+//! The queue pair that is subscribed with is one that no HCA has: the library in OpenSM knows it,
+//! hands such Reports over and lets none of them out on the wire.
 //!
 //! ```text
 //!  sapphired ──Set(InformInfo), QP 0xffff5a──> OpenSM

@@ -1,15 +1,16 @@
 //! The thread that looks how things stand beside an OpenSM, and does what follows from it.
 //!
 //! Each turn is one look, one judgement and the orders of that: what is seen is gathered into a
-//! [`Seen`], [`Mastership`] says what is to be done, and it is done here, before the next look. In between
-//! the thread sleeps until OpenSM's library says something or the next look is due.
+//! [`Seen`], [`Mastership`] says what is to be done, and it is done here, before the next look. In
+//! between the thread sleeps until OpenSM's library says something or the next look is due.
 //!
 //! ```text
 //!  10 ms: connected? LIDs (sysfs), ping answered?, published generation, gate, doubts, workers alive, file
 //!           └────────────────────────── Seen ──> Mastership::judge ──> Orders ──> gate, library, loader
 //! ```
 //!
-//! It decides nothing: [`Mastership`] is a function of what was seen, which tests call with looks that no machine has had.
+//! It decides nothing: [`Mastership`] is a function of what was seen, which tests call with looks
+//! that no machine has had.
 
 use core::sync::atomic::Ordering;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The thread where operators are served: control socket and HTTP.
 //!
-//! One thread with an event loop does for both: who asks is a person or a scraper, never a client of the
-//! SA. Connections are bounded: when all places are taken the oldest goes, so that one who connects and
-//! says nothing keeps out neither another nor the daemon's own descriptors.
+//! One thread with an event loop does for both: who asks is a person or a scraper, never a client
+//! of the SA. Connections are bounded: when all places are taken the oldest goes, so that one who
+//! connects and says nothing keeps out neither another nor the daemon's own descriptors.
 //!
 //! ```text
 //!  Connections::new(2):  a, b connected     c comes: a is cut, counted in admin_connections_cut

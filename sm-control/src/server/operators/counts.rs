@@ -1,8 +1,8 @@
 //! What the daemon counts besides the requests of its workers: one table.
 //!
-//! Something that is counted is a variant of [`Event`] and its row here, which has its words on the metrics
-//! page. Whoever sees it happen calls [`Counts::add`]; the page goes over the rows of a [`Section`], so that
-//! a new row is shown without a line there:
+//! Something that is counted is a variant of [`Event`] and its row here, which has its words on the
+//! metrics page. Whoever sees it happen calls [`Counts::add`]; the page goes over the rows of a
+//! [`Section`], so that a new row is shown without a line there:
 //!
 //! ```text
 //! # TYPE sapphire_control_requests counter

@@ -1,7 +1,8 @@
 //! What happened lately, for people who look at the page.
 //!
-//! The log has all and is kept by others; this keeps the last few in memory: snapshots in force, loads that failed, sweeps that wrote
-//! something, findings that come and go. Whoever writes one into the status or the log tells it here too.
+//! The log has all and is kept by others; this keeps the last few in memory: snapshots in force,
+//! loads that failed, sweeps that wrote something, findings that come and go. Whoever writes one
+//! into the status or the log tells it here too.
 //!
 //! ```text
 //!  loader, sa-health, sa-admin ──tell──> ring of the last 256 ──since(nth)──> page, stream

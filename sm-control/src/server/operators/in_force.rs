@@ -1,12 +1,13 @@
-//! The snapshot in force and what it was compiled from, for whoever tells operators of it: the page, the control socket.
+//! The snapshot in force and what it was compiled from, for whoever tells operators of it: the
+//! page, the control socket.
 //!
 //! ```text
 //!  publisher ──> Reader ──> (epoch 8, snapshot) ─┬─ the same epoch ──> Force
 //!  loader ─────> state slot (epoch 8, parts) ────┘  another, none ──> Unknown
 //! ```
 //!
-//! Both share one reader, behind a lock that is held for a moment. It looks each second ([`follow`]), so that it keeps no old
-//! snapshot alive where nobody asks.
+//! Both share one reader, behind a lock that is held for a moment. It looks each second
+//! ([`follow`]), so that it keeps no old snapshot alive where nobody asks.
 
 use core::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

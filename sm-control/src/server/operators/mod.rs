@@ -1,11 +1,12 @@
 //! What operators see and order: the control socket, the metrics page, counters in the log.
 //!
-//! [`status`] is the one place where the threads of the daemon write what there is to tell, and from which
-//! [`control`] (answers and orders over a socket), [`http`] with [`metrics`], and [`counters`] (SIGUSR1)
-//! read it; none of them asks a thread. [`counts`] is the table of what the daemon itself counts,
-//! [`sweeps`] is what the Subnet Manager is at, [`port_history`] keeps what each port counted over its lives,
-//! [`happening`] what happened lately; [`in_force`] is the snapshot and what it was compiled from. [`page`] shows all of it to people, with the fabric and its paths.
-//! [`admin`] is the thread that both servers run on.
+//! [`status`] is the one place where the threads of the daemon write what there is to tell, and
+//! from which [`control`] (answers and orders over a socket), [`http`] with [`metrics`], and
+//! [`counters`] (SIGUSR1) read it; none of them asks a thread. [`counts`] is the table of what the
+//! daemon itself counts, [`sweeps`] is what the Subnet Manager is at, [`port_history`] keeps what
+//! each port counted over its lives, [`happening`] what happened lately; [`in_force`] is the
+//! snapshot and what it was compiled from. [`page`] shows all of it to people, with the fabric and
+//! its paths. [`admin`] is the thread that both servers run on.
 //!
 //! Orders (reload, rollback) are only passed on: the thread that loads carries them out.
 //!

@@ -1,7 +1,7 @@
 //! What the handles of a port have counted, and whether it is attached.
 //!
-//! A port that goes and comes back has new handles, whose counters begin at 0; a metric that falls back to 0
-//! reads as a restart. So what the old ones counted is added up here.
+//! A port that goes and comes back has new handles, whose counters begin at 0; a metric that falls
+//! back to 0 reads as a restart. So what the old ones counted is added up here.
 //!
 //! ```text
 //!  attached   now [120, 3]                     sum 123

@@ -1,12 +1,14 @@
 //! What is written up for operators: the one place that the control socket and the metrics read.
 //!
-//! Whoever knows something writes it here: the thread that loads what is in service and why the last
-//! load failed, the supervising thread which ports are served, the comparison with the SM its doubts,
-//! the state directory what it could store. The admin thread reads. Each fact is an atomic or a value
-//! that is swapped whole, so nobody waits for anybody: while a load takes minutes, everything here can
-//! be asked for, and two facts that are read one after the other may be of two moments.
+//! Whoever knows something writes it here: the thread that loads what is in service and why the
+//! last load failed, the supervising thread which ports are served, the comparison with the SM its
+//! doubts, the state directory what it could store. The admin thread reads. Each fact is an atomic
+//! or a value that is swapped whole, so nobody waits for anybody: while a load takes minutes,
+//! everything here can be asked for, and two facts that are read one after the other may be of two
+//! moments.
 //!
-//! [`Status::readiness`] is the one judgement: `/ready`, `sapphire status` and the metrics show the same.
+//! [`Status::readiness`] is the one judgement: `/ready`, `sapphire status` and the metrics show the
+//! same.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -27,6 +29,7 @@ use super::happening::Happening;
 use super::port_history::{PortHistory, PortSummary};
 use super::sweeps::Sweeps;
 use crate::config::{Config, PortSection, Role};
+use crate::server::fleet::FleetView;
 use crate::server::health::Observed;
 use crate::server::slow_lane::LaneTally;
 
@@ -57,6 +60,8 @@ pub(in crate::server) struct Status {
     lane: OnceLock<Arc<LaneTally>>,
     /// What happened, for the page.
     pub(in crate::server) happening: Arc<Happening>,
+    /// This host's part in a fleet.
+    fleet: OnceLock<FleetView>,
     /// What was in service, the newest last.
     published: ArcSwap<Vec<InService>>,
 }
@@ -232,6 +237,7 @@ impl Status {
             sweeps: OnceLock::new(),
             observed: OnceLock::new(),
             lane: OnceLock::new(),
+            fleet: OnceLock::new(),
             happening: Arc::default(),
             published: ArcSwap::default(),
         })
@@ -470,7 +476,23 @@ impl Status {
     /// as it is the rarer.
     fn out_of_service(&self) -> Option<String> {
         let doubt = self.doubt.load_full().map(|why| why.to_string());
+        let doubt = doubt.or_else(|| self.fleet()?.silent());
         doubt.or_else(|| self.sm_facts().passive.clone())
+    }
+
+    /// This host is of a fleet. Once.
+    pub(in crate::server) fn is_of_a_fleet(&self, view: FleetView) {
+        let _ = self.fleet.set(view);
+    }
+
+    /// None without `[fleet]`.
+    pub(in crate::server) fn fleet(&self) -> Option<&FleetView> {
+        self.fleet.get()
+    }
+
+    /// Whether what is in service comes from the sources.
+    pub(in crate::server) fn has_read_sources(&self) -> bool {
+        self.has_read_sources.load(Ordering::Relaxed)
     }
 
     /// Ports that wait for what they are attached to, and why.

@@ -1,7 +1,7 @@
 //! What the Subnet Manager of this process is at, for operators.
 //!
-//! Written by the thread that sweeps, each second of a sweep and at its end; read by the admin thread. Each fact stands alone,
-//! so two of them may be of two moments.
+//! Written by the thread that sweeps, each second of a sweep and at its end; read by the admin
+//! thread. Each fact stands alone, so two of them may be of two moments.
 //!
 //! ```text
 //!  Waiting ──> Finding ──> Writing ──> Waiting        `up_unix`, `findings`: of the last sweep that came to its end
@@ -94,7 +94,8 @@ pub(in crate::server) struct Part {
     pub(in crate::server) severed: bool,
 }
 
-/// A drained part: it is in the subnet; routes have left what is drained, and the switches have acknowledged that.
+/// A drained part: it is in the subnet; routes have left what is drained, and the switches have
+/// acknowledged that.
 pub(in crate::server) type Drain = (Part, bool, bool);
 
 impl Sweeps {

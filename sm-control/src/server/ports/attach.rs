@@ -1,12 +1,13 @@
 //! From a `[[port]]` section to a running worker.
 //!
-//! Every transport ends in the same three things ([`Attached`]): a thread that turns a worker, a way out
-//! for the slow lane, and for some a gate or a socket to be shut at the end. What can be found wrong at
-//! the start is said at the start: a simulator or device is opened here once, before the thread, and
-//! handed to it. Beside an OpenSM nothing is opened yet, as the methods are OpenSM's until it lends them.
+//! Every transport ends in the same three things ([`Attached`]): a thread that turns a worker, a
+//! way out for the slow lane, and for some a gate or a socket to be shut at the end. What can be
+//! found wrong at the start is said at the start: a simulator or device is opened here once, before
+//! the thread, and handed to it. Beside an OpenSM nothing is opened yet, as the methods are
+//! OpenSM's until it lends them.
 //!
-//! A worker pins itself before it makes its port: what a port and a worker keep lies in the memory of
-//! the node where it is touched first.
+//! A worker pins itself before it makes its port: what a port and a worker keep lies in the memory
+//! of the node where it is touched first.
 //!
 //! | transport | opened at the start | comes and goes | gate | segments by itself |
 //! |---|---|---|---|---|
@@ -21,6 +22,7 @@ use std::thread::JoinHandle;
 
 use sa_answer::access::Access;
 use sa_fastpath::affinity;
+use sa_fastpath::gate::Gate as FleetGate;
 use sa_fastpath::overload::Limits;
 use sa_fastpath::publish::Reader;
 use sa_fastpath::punt::PuntSender;
@@ -81,7 +83,10 @@ pub(in crate::server) struct WorkerSetup {
     pub(in crate::server) lender: Option<Arc<Link>>,
     /// Nobody is answered while this holds.
     pub(in crate::server) muted: Arc<AtomicBool>,
-    /// Where SMPs that come to a simulated port go; none where this process is no SM, or another port is the SM's.
+    /// Nor while this is not open for the snapshot in service.
+    pub(in crate::server) fleet_gate: Option<Arc<FleetGate>>,
+    /// Where SMPs that come to a simulated port go; none where this process is no SM, or another
+    /// port is the SM's.
     pub(in crate::server) smps: Option<ibsim::SmpRelay>,
 }
 
@@ -419,13 +424,15 @@ fn serve<P: MadPort>(port: P, setup: WorkerSetup) {
         gate: _,
         lender: _,
         muted,
+        fleet_gate,
         smps: _,
     } = setup;
     let worker = Worker::new(port, reader, punt, stats);
     let mut worker = worker
         .with_access(access)
         .with_limits(limits)
-        .muted_by(muted);
+        .muted_by(muted)
+        .gated_by(fleet_gate);
     // The thread ends with its port here: a ring does not come back.
     if let Err(error) = worker.run(&stop, idle) {
         error!(port = number, "{error}; this port is not served any more");

@@ -1,9 +1,10 @@
 //! File descriptors: as many as the configuration may need, so that full rings do not keep the
 //! daemon from its own files.
 //!
-//! What a configuration may need is bounded and known before the start: clients of rings, connections of
-//! operators, ports. So the limit is raised once, and a configuration that could run out is refused, with
-//! the number to set. Running out later would show as a reload that cannot open its files.
+//! What a configuration may need is bounded and known before the start: clients of rings,
+//! connections of operators, ports. So the limit is raised once, and a configuration that could run
+//! out is refused, with the number to set. Running out later would show as a reload that cannot
+//! open its files.
 //!
 //! ```text
 //!  one umad port and a control socket: 96 + 16 + 80 = 192 descriptors

@@ -6,8 +6,8 @@
 //! | `/dev/infiniband/umadN` | opening it for reading and writing | always |
 //! | `/dev/infiniband/issmN` | asking the system whether this user may | where IsSM is to be set: by an SM, or with `announce_sm` |
 //!
-//! The umad file is opened, which changes nothing. The issm file is not, as that would set IsSM on the port and take it from who
-//! has it: the system only says whether this user may.
+//! The umad file is opened, which changes nothing. The issm file is not, as that would set IsSM on
+//! the port and take it from who has it: the system only says whether this user may.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -57,8 +57,8 @@ pub enum DeviceProblem {
     },
 }
 
-/// Tries the port that a start would take: its umad file, and where it `announces` an SM the issm file. Errors:
-/// [`DeviceProblem`].
+/// Tries the port that a start would take: its umad file, and where it `announces` an SM the issm
+/// file. Errors: [`DeviceProblem`].
 pub(in crate::server) fn try_device(
     device: Option<&str>,
     port: u8,

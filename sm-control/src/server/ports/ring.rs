@@ -1,8 +1,9 @@
 //! Ports that processes of this node reach through shared memory.
 //!
-//! A socket in the file system is where they connect, and its mode and group say who may. The thread
-//! behind it takes clients in, checks whom the kernel says they are, and gives each a ring; requests
-//! then go by memory alone. A client that breaks the rules of its ring is cut off, and the log says who.
+//! A socket in the file system is where they connect, and its mode and group say who may. The
+//! thread behind it takes clients in, checks whom the kernel says they are, and gives each a ring;
+//! requests then go by memory alone. A client that breaks the rules of its ring is cut off, and the
+//! log says who.
 //!
 //! What the memory of a ring looks like is `sa-ring`'s, how requests are taken from it `sa-port`'s;
 //! `docs/ring.md` is for those who write a client. Here is only what the daemon adds: a socket with

@@ -3,8 +3,8 @@
 //!
 //! The thread stays, and so do the reader of snapshots and the way to the slow lane: a port that is
 //! back answers at once from what is in service. What is new each time is the device's file and the
-//! worker around it. While there is no port the slow lane's replies have no way out ([`ReplyPath`]) and
-//! are dropped: who asked asks again.
+//! worker around it. While there is no port the slow lane's replies have no way out ([`ReplyPath`])
+//! and are dropped: who asked asks again.
 //!
 //! ```text
 //!  look ─> gate shut? wait 50 ms ─┐
@@ -210,7 +210,8 @@ impl<S: Attachable, P: MadPort> SupervisedPort<S, P> {
         let port = Leased::new(port, Arc::clone(&self.gate));
         let worker = Worker::new(port, setup.reader, setup.punt, Arc::clone(&setup.stats));
         let worker = worker.with_access(setup.access).with_limits(setup.limits);
-        let mut worker = worker.muted_by(Arc::clone(&setup.muted));
+        let worker = worker.muted_by(Arc::clone(&setup.muted));
+        let mut worker = worker.gated_by(setup.fleet_gate.clone());
         // The gate is the order to stop: shutting it ends the worker, not the thread.
         let ended = worker.run(self.gate.stop(), setup.idle);
         let (_, reader, punt) = worker.into_parts();

@@ -1,8 +1,8 @@
 //! Alias GUIDs that clients have set, in the snapshots that go into service.
 //!
-//! The files name some, and those are compiled in. Clients set others at any time, which the state store
-//! of the slow lane keeps; a snapshot gets them by a copy with other alias tables, which takes a
-//! fraction of a compilation.
+//! The files name some, and those are compiled in. Clients set others at any time, which the state
+//! store of the slow lane keeps; a snapshot gets them by a copy with other alias tables, which
+//! takes a fraction of a compilation.
 //!
 //! ```text
 //!  files name   7 -> port a            compiled in: snapshot 3
@@ -60,8 +60,8 @@ impl Aliases {
         self.all(parts, &snapshot, stamp).unwrap_or(snapshot)
     }
 
-    /// A snapshot that was in service before, with those of the files and of clients as they are now.
-    /// None, with the reason in the log, where they contradict the fabric.
+    /// A snapshot that was in service before, with those of the files and of clients as they are
+    /// now. None, with the reason in the log, where they contradict the fabric.
     pub(super) fn renewed(
         &mut self,
         parts: &FabricState,

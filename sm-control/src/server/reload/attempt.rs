@@ -1,7 +1,7 @@
 //! One attempt of a load: from settled sources to a snapshot, with nothing remembered.
 //!
-//! The thread that loads goes on from what comes out ([`super::compiled`]); a dry run drops it ([`super::dry_run`]). So a dry run says what
-//! a load does.
+//! The thread that loads goes on from what comes out ([`super::compiled`]); a dry run drops it
+//! ([`super::dry_run`]). So a dry run says what a load does.
 
 use sa_compiler::pipeline::{self, Inputs, Stamp};
 use sa_compiler::state::FabricState;
@@ -38,6 +38,9 @@ pub(super) fn attempt(
     settled: Settled<'_>,
     way: Way<'_>,
 ) -> Result<Attempt, LoadError> {
+    if config.fabric.source == Source::Fleet {
+        return Err(LoadError::Followed);
+    }
     if config.fabric.source == Source::Snapshot {
         return Ok(Attempt::Copy(Box::new(copy::read(config)?)));
     }

@@ -1,17 +1,20 @@
 //! A load that panics is a load that failed.
 //!
-//! The thread that loads runs most of the code of this process: parsers, engines, the proof, the Subnet Manager. A defect in it must
-//! not end the SA, which answers from a snapshot that was verified and shares nothing with a load. So a panic ends the load alone:
+//! The thread that loads runs most of the code of this process: parsers, engines, the proof, the
+//! Subnet Manager. A defect in it must not end the SA, which answers from a snapshot that was
+//! verified and shares nothing with a load. So a panic ends the load alone:
 //!
 //! ```text
 //!  load ──> panic ──> what the load had changed is thrown away ──> failed, with its words ──> tried again, from the beginning
 //! ```
 //!
-//! Thrown away is what the thread remembers of the subnet and of a running SA: either is read again. What was accepted and
-//! what is in service are values that a load replaces as its last step, so they are whole.
+//! Thrown away is what the thread remembers of the subnet and of a running SA: either is read
+//! again. What was accepted and what is in service are values that a load replaces as its last
+//! step, so they are whole.
 //!
-//! A panic anywhere else ends the process ([`end_by_other_panics`]), for the service manager to start it again: a worker or
-//! slow lane that is gone would leave requests without an answer for good.
+//! A panic anywhere else ends the process ([`end_by_other_panics`]), for the service manager to
+//! start it again: a worker or slow lane that is gone would leave requests without an answer for
+//! good.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,8 +41,8 @@ pub(in crate::server) fn end_by_other_panics() {
     }));
 }
 
-/// The thread that loads, one that tries a load, those that it has compute for it, which have no name, and the one that answers other Subnet
-/// Managers, which the next sweep starts again.
+/// The thread that loads, one that tries a load, those that it has compute for it, which have no
+/// name, and the one that answers other Subnet Managers, which the next sweep starts again.
 fn may_panic(thread: Option<&str>) -> bool {
     thread.is_none_or(|name| [LOADER, DRY_RUN, "sa-sm"].contains(&name))
 }

@@ -1,11 +1,12 @@
 //! From settled sources to a snapshot that may be published.
 //!
-//! The work is `sa-compiler`'s, or `sa-source`'s where a running SA tells the fabric. Here it gets what
-//! only the daemon has: the epoch and the time, a trial by another process where memory may not do, and
-//! the tables that an engine made last, from which it goes on where it can.
+//! The work is `sa-compiler`'s, or `sa-source`'s where a running SA tells the fabric. Here it gets
+//! what only the daemon has: the epoch and the time, a trial by another process where memory may
+//! not do, and the tables that an engine made last, from which it goes on where it can.
 //!
-//! [`attempt`] changes nothing, as sources that did not stay as they were are compiled again, and a dry run ([`super::dry_run`]) compiles
-//! what nobody publishes; [`Compiler::judge`] takes the attempt that counts.
+//! [`attempt`] changes nothing, as sources that did not stay as they were are compiled again, and a
+//! dry run ([`super::dry_run`]) compiles what nobody publishes; [`Compiler::judge`] takes the
+//! attempt that counts.
 //!
 //! | source | attempt | told before |
 //! |---|---|---|
@@ -13,6 +14,7 @@
 //! | sa, opensm | `sa_source::compile_from_sa`, compared with samples | `AsBefore`, unless a compilation failed since |
 //! | sweep | the Subnet Manager finds, plans and programs; what is held then | `AsBefore`, where nothing was written |
 //! | snapshot | read and verified | `SameCopy`, by its digest |
+//! | fleet | never: what it announces is published as it comes | |
 //! | none | never | |
 
 use std::sync::Arc;
@@ -57,6 +59,11 @@ pub(super) enum LoadError {
     /// The snapshot that was compiled elsewhere cannot be served.
     #[error(transparent)]
     Copy(#[from] CopyError),
+    /// There is nothing to read.
+    #[error(
+        "this host follows a fleet: what is in force is its leader's to say; `sapphire reload` there has it read anew"
+    )]
+    Followed,
     /// A defect of this program.
     #[error(
         "a defect of sapphired: it panicked at this load ({0}); the log has the place. Report it with the files of the load"
@@ -156,7 +163,8 @@ pub(super) struct Outlook {
     pub(super) digest: Option<u64>,
 }
 
-/// How long a load waits for a dry run to end, where it needs the memory of that: one step of it, mostly.
+/// How long a load waits for a dry run to end, where it needs the memory of that: one step of it,
+/// mostly.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// What is remembered between two compilations. Tables of an accepted fabric are shared with the

@@ -1,10 +1,10 @@
 //! When the sources are to be read, and why.
 //!
-//! A change of the fabric is a burst: one write of the SM to a switch is followed by hundreds, and a
-//! reading in their midst would find half of them. So a change that is told does not load at once: it
-//! sets a time, each further one moves that time on, and a longest wait bounds the whole. Files that
-//! are watched and a poll that has run out are due at once, as nothing tells of them what else is to
-//! come.
+//! A change of the fabric is a burst: one write of the SM to a switch is followed by hundreds, and
+//! a reading in their midst would find half of them. So a change that is told does not load at
+//! once: it sets a time, each further one moves that time on, and a longest wait bounds the whole.
+//! Files that are watched and a poll that has run out are due at once, as nothing tells of them
+//! what else is to come.
 //!
 //! Where this process is the Subnet Manager:
 //!
@@ -75,6 +75,8 @@ pub(in crate::server) enum Cause {
     Fabric,
     /// Files that are read besides what an SA tells are others.
     BesideSa,
+    /// The fleet that this host follows announced it.
+    Fleet,
     /// An SA or OpenSM's library told of it.
     Told(Change),
 }
@@ -85,8 +87,8 @@ impl Cause {
         matches!(self, Self::Retry | Self::Regular)
     }
 
-    /// True where what is known of the fabric may be wrong: the SA answers otherwise, or an operator has
-    /// everything read again.
+    /// True where what is known of the fabric may be wrong: the SA answers otherwise, or an
+    /// operator has everything read again.
     pub(super) const fn is_of_doubt(self) -> bool {
         matches!(
             self,
@@ -107,6 +109,7 @@ impl fmt::Display for Cause {
             Self::Policy => "the policy file changed",
             Self::Fabric => "files of the fabric changed",
             Self::BesideSa => "files of the SM changed",
+            Self::Fleet => "the fleet announced it",
             Self::Told(change) => return change.fmt(f),
         })
     }
@@ -228,8 +231,8 @@ impl Schedule {
         });
     }
 
-    /// What is due now, if it is worth a reading. To be asked only while the sources can be read, so
-    /// that what waits is not lost.
+    /// What is due now, if it is worth a reading. To be asked only while the sources can be read,
+    /// so that what waits is not lost.
     pub(super) fn next(
         &mut self,
         config: &Config,
@@ -284,7 +287,8 @@ impl Schedule {
         self.retries = 0;
     }
 
-    /// What was due is in service and left something undone: another reading comes after this pause, unless one comes earlier.
+    /// What was due is in service and left something undone: another reading comes after this
+    /// pause, unless one comes earlier.
     pub(super) fn again(&mut self, pause: Duration) {
         let at = Instant::now() + pause;
         // A trap that waits finds what this one would.
@@ -299,8 +303,8 @@ impl Schedule {
     }
 
     /// What was due failed, and nothing tells when it would not any more: it is tried again soon,
-    /// unless something else waits already. OpenSM may have been in the middle of it, or be away. `again_in`: what the failure says
-    /// itself.
+    /// unless something else waits already. OpenSM may have been in the middle of it, or be away.
+    /// `again_in`: what the failure says itself.
     pub(super) fn retry(&mut self, failed: Due, again_in: Option<Duration>, config: &Config) {
         if self.waiting.is_some() {
             return;

@@ -1,8 +1,8 @@
 //! Joins and leaves, on their way into switches.
 //!
-//! They come in bursts, as whole jobs start at once, and one writing serves them all. So the first one sets a time, and those
-//! that follow change nothing: nobody waits for longer than that and what the writing takes. While a sweep runs they wait for its
-//! end, which writes them too.
+//! They come in bursts, as whole jobs start at once, and one writing serves them all. So the first
+//! one sets a time, and those that follow change nothing: nobody waits for longer than that and
+//! what the writing takes. While a sweep runs they wait for its end, which writes them too.
 //!
 //! ```text
 //!  a join at 0 ms, others until 50 ms ──> written at 50 ms
@@ -11,14 +11,16 @@
 //!
 //! # Who waits for whom
 //!
-//! Clients wait for nobody here: a join is answered once it is in the journal, as at OpenSM, and packets to the group may be lost until
-//! switches have it. The thread that loads does one thing at a time, so a sweep and a writing never meet, and both send by
-//! the same port. An operator's order waits for a writing, which takes as long as a switch takes to answer, or not to.
+//! Clients wait for nobody here: a join is answered once it is in the journal, as at OpenSM, and
+//! packets to the group may be lost until switches have it. The thread that loads does one thing at
+//! a time, so a sweep and a writing never meet, and both send by the same port. An operator's order
+//! waits for a writing, which takes as long as a switch takes to answer, or not to.
 //!
 //! # What is not told twice
 //!
-//! The slow lane tells that members changed, not how. Whoever follows looks at all of them and finds what to write by what
-//! switches hold; a word that comes while that goes on is followed once more, and costs no Set where nothing is left.
+//! The slow lane tells that members changed, not how. Whoever follows looks at all of them and
+//! finds what to write by what switches hold; a word that comes while that goes on is followed once
+//! more, and costs no Set where nothing is left.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,8 +43,8 @@ const MOST_DOUBLINGS: u32 = 4;
 
 /// What there is to be followed, and when.
 pub(super) struct GroupChanges {
-    /// Kept, as it has the sender: with the last one gone the channel would be ready for ever, and whoever waits for it never does
-    /// anything else.
+    /// Kept, as it has the sender: with the last one gone the channel would be ready for ever, and
+    /// whoever waits for it never does anything else.
     members: Arc<SetByClients>,
     due: Option<Instant>,
     /// In vain, in a row.
@@ -124,7 +126,8 @@ impl Loader<'_> {
 mod tests {
     use super::*;
 
-    /// In a role in which nobody keeps groups: whoever waits for changes goes on to do other things.
+    /// In a role in which nobody keeps groups: whoever waits for changes goes on to do other
+    /// things.
     #[test]
     fn nobody_who_tells_is_no_change() {
         let changes = GroupChanges::new(Arc::default());

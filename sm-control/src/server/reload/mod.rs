@@ -12,10 +12,11 @@
 //!   published  Publication  state directory, readings, rings, publisher; aliases, history
 //! ```
 //!
-//! Each step is a function that takes the value of the one before, and what it remembers between two
-//! changes is a type that its file alone writes: no step reaches back into one before it. [`Loader`]
-//! has one of each and carries the value from one to the next, in [`Loader::load`]. At each end
-//! [`report`] says what became of it. A failure at any step leaves the snapshot in service alone.
+//! Each step is a function that takes the value of the one before, and what it remembers between
+//! two changes is a type that its file alone writes: no step reaches back into one before it.
+//! [`Loader`] has one of each and carries the value from one to the next, in [`Loader::load`]. At
+//! each end [`report`] says what became of it. A failure at any step leaves the snapshot in service
+//! alone.
 //!
 //! One thread does all of this and nothing else: a load may wait for a disk or an SA for as long as
 //! these like, while workers answer and operators ask.
@@ -35,7 +36,8 @@
 //! accepted last stays what the next compilation goes on from, and the snapshot in service stays in
 //! service. That holds for one that panics too ([`caught`]).
 //!
-//! A load that is only tried ([`dry_run`]) goes the first two of these steps on a thread of its own; nothing of it is seen here.
+//! A load that is only tried ([`dry_run`]) goes the first two of these steps on a thread of its
+//! own; nothing of it is seen here.
 //!
 //! # One change in time
 //!
@@ -74,7 +76,9 @@ use crossbeam_channel::{Receiver, never, select};
 use sa_source::SaReader;
 use tracing::info;
 
+use crate::checks::copy;
 use crate::config::{Config, Source};
+use crate::server::fleet::Followed;
 use crate::server::opensm::Change;
 use crate::server::operators::control::Command;
 use crate::server::operators::status::Status;
@@ -103,6 +107,8 @@ pub(in crate::server) struct Loader<'a> {
     sm: Sm,
     /// What operators order.
     commands: Receiver<Command>,
+    /// What the fleet announces; never anything where this host follows none.
+    followed: Receiver<Followed>,
     /// When to read.
     schedule: Schedule,
     /// Joins and leaves that switches are not programmed for yet.
@@ -137,12 +143,13 @@ enum Outcome {
 }
 
 impl<'a> Loader<'a> {
-    /// `teller`: who tells the fabric. `tries`: for dry runs, what was accepted and whether a load is under way.
+    /// `teller`: who tells the fabric. `tries`: for dry runs, what was accepted and whether a load
+    /// is under way.
     pub(in crate::server) fn new(
         config: &'a Config,
         status: &Arc<Status>,
         (sm, teller): (Sm, Teller<SaReader, Box<Manager>>),
-        commands: Receiver<Command>,
+        (commands, followed): (Receiver<Command>, Receiver<Followed>),
         outlets: Outlets,
         tries: (Arc<Accepted>, &'static Turn),
     ) -> Self {
@@ -150,6 +157,7 @@ impl<'a> Loader<'a> {
             config,
             sm,
             commands,
+            followed,
             schedule: Schedule::new(),
             groups: GroupChanges::new(Arc::clone(&outlets.groups)),
             sources: Sources::new(teller),
@@ -162,7 +170,8 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Serves what an earlier run left, loads, and goes on until nobody can order a reload any more.
+    /// Serves what an earlier run left, loads, and goes on until nobody can order a reload any
+    /// more.
     pub(in crate::server) fn run(mut self, earlier: EarlierRun, reloads: &Receiver<()>) {
         if let Some(epoch) = self.publication.warm_start(self.config, earlier) {
             self.report.serving(epoch);
@@ -178,6 +187,8 @@ impl<'a> Loader<'a> {
             info!("the sources wait for `sapphire reload` or SIGHUP");
         } else if self.sm.can_load() {
             self.attempt(Due::ordered(Cause::Start));
+        } else if self.config.fabric.source == Source::Fleet {
+            self.report.follows();
         } else if self.config.fabric.source == Source::None {
             self.report.nothing_to_load();
         } else {
@@ -189,6 +200,7 @@ impl<'a> Loader<'a> {
     /// handled whole before the next is looked at, so there is one load at a time.
     fn serve(&mut self, reloads: &Receiver<()>) {
         let (changes, commands) = (self.sm.changes(), self.commands.clone());
+        let followed = self.followed.clone();
         let groups = self.groups.changes();
         let others = self.sources.manager().map(|it| it.identity().calls());
         let others = others.unwrap_or_else(never);
@@ -218,6 +230,11 @@ impl<'a> Loader<'a> {
                     self.follow_changes();
                 }
                 recv(groups) -> _ => self.groups.note(),
+                recv(followed) -> followed => {
+                    if let Ok(followed) = followed {
+                        self.follow_fleet(followed);
+                    }
+                }
                 default(patience) => self.heartbeat(),
             }
             self.follow_groups();
@@ -256,8 +273,8 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Reads the sources when that is due, and when they have not been looked at for long. What is due
-    /// waits for OpenSM where that is to be asked and cannot be.
+    /// Reads the sources when that is due, and when they have not been looked at for long. What is
+    /// due waits for OpenSM where that is to be asked and cannot be.
     fn follow_changes(&mut self) {
         if !self.sm.can_load() {
             return;
@@ -278,6 +295,16 @@ impl<'a> Loader<'a> {
         if matches!(outcome, Outcome::Failed { is_new: true, .. }) {
             self.report.reload_failed();
         }
+    }
+
+    /// Puts into service what the fleet has announced; whether it is answered from is the gate's to
+    /// say.
+    fn follow_fleet(&mut self, followed: Followed) {
+        self.status.load_begins();
+        let summary = copy::summary(&followed.snapshot.info());
+        let epoch = self.publication.follow(followed, Instant::now());
+        self.status.load_ends();
+        self.report.succeeded(Some(epoch), Cause::Fleet, &summary);
     }
 
     /// Loads, and sees to it that a load that failed is tried again.
@@ -326,7 +353,6 @@ impl<'a> Loader<'a> {
         self.status.load_begins();
         let outcome = self.walk(due, read_at);
         self.status.load_ends();
-        self.compiler.load_ends();
         self.schedule.ended();
         let again_in = self
             .sources
@@ -344,7 +370,10 @@ impl<'a> Loader<'a> {
         if due.cause.is_of_doubt() {
             self.sources.distrust();
         }
-        let compiled = match self.compile(due) {
+        let compiled = self.compile(due);
+        // Before anybody is told: who hears of the end of a load may ask for a dry run.
+        self.compiler.load_ends();
+        let compiled = match compiled {
             Ok(compiled) => compiled,
             Err(error) => return self.failed(&error, due),
         };

@@ -1,9 +1,10 @@
 //! What goes into service, and what of it outlives a restart.
 //!
-//! The order of a publication is a promise to several threads. The state goes before the snapshot, so
-//! that whoever has a snapshot finds what it was compiled from. The state directory notes the epoch
-//! before anybody is answered from it, so that a crash never takes the epoch back. The requesters of
-//! rings are taken from it before it serves, so that no client is judged by the fabric before.
+//! The order of a publication is a promise to several threads. The state goes before the snapshot,
+//! so that whoever has a snapshot finds what it was compiled from. The state directory notes the
+//! epoch before anybody is answered from it, so that a crash never takes the epoch back. The
+//! requesters of rings are taken from it before it serves, so that no client is judged by the
+//! fabric before.
 //!
 //! ```text
 //!  publish_parts   state slot <- parts                      before the snapshot
@@ -20,7 +21,7 @@ use std::time::Instant;
 
 use sa_compiler::pipeline::{Stamp, unix_time};
 use sa_compiler::state::FabricState;
-use sa_fastpath::publish::{EpochId, Publisher};
+use sa_fastpath::publish::{EpochId, NO_GENERATION, Publisher};
 use sa_page::events::Level;
 use sa_snapshot::{SharedBytes, Snapshot};
 use thiserror::Error;
@@ -32,6 +33,7 @@ use super::history::{Before, History};
 use super::reading::Readings;
 use crate::config::{Config, Source};
 use crate::server::STATE_FILE;
+use crate::server::fleet::Followed;
 use crate::server::operators::counts::Event;
 use crate::server::operators::status::Status;
 use crate::server::services::Rings;
@@ -151,10 +153,12 @@ impl Publication {
         self.publisher.reclaim();
     }
 
-    /// Serves the last good snapshot of an earlier run until the sources were read; none where it left
-    /// none that is to be trusted.
+    /// Serves the last good snapshot of an earlier run until the sources were read; none where it
+    /// left none that is to be trusted.
     pub(super) fn warm_start(&mut self, config: &Config, earlier: EarlierRun) -> Option<EpochId> {
-        let snapshot = earlier.snapshot?;
+        // What it was announced as is not known any more, so nobody could be answered from it.
+        let is_followed = config.fabric.source == Source::Fleet;
+        let snapshot = earlier.snapshot.filter(|_| !is_followed)?;
         info!(
             file = STATE_FILE,
             "serving the last snapshot while sources are read"
@@ -167,7 +171,7 @@ impl Publication {
                  reload` or SIGHUP"
             );
         }
-        let epoch = self.put_into_service(snapshot, None, Instant::now());
+        let epoch = self.put_into_service((snapshot, NO_GENERATION), None, Instant::now());
         self.tell_history();
         Some(epoch)
     }
@@ -185,7 +189,7 @@ impl Publication {
             Compiled::Copy(snapshot) => {
                 // What it was compiled from is not at hand.
                 self.state.store(None);
-                self.put_into_service(*snapshot, None, read_at)
+                self.put_into_service((*snapshot, NO_GENERATION), None, read_at)
             }
         };
         // From here on files are watched as the configuration has it.
@@ -193,6 +197,20 @@ impl Publication {
         self.status.loaded();
         self.tell_history();
         Some(epoch)
+    }
+
+    /// Puts into service what the fleet has announced, as of its generation.
+    pub(super) fn follow(&mut self, followed: Followed, read_at: Instant) -> EpochId {
+        let Followed {
+            snapshot,
+            generation,
+        } = followed;
+        // What it was compiled from is not at hand.
+        self.state.store(None);
+        let epoch = self.put_into_service((*snapshot, generation), None, read_at);
+        self.is_loaded = true;
+        self.status.loaded();
+        epoch
     }
 
     /// Publishes what was compiled, with the alias GUIDs of clients; the one in service becomes the
@@ -337,13 +355,13 @@ impl Publication {
         self.state.store(Some(Arc::new(State { epoch, parts })));
         // Shared with the snapshot that goes into service: the disk needs no copy of its own.
         let file = snapshot.shared_bytes();
-        self.put_into_service(snapshot, Some(file), read_at)
+        self.put_into_service((snapshot, NO_GENERATION), Some(file), read_at)
     }
 
     /// `file`: to be kept for a restart; none where it is there already, or belongs elsewhere.
     fn put_into_service(
         &mut self,
-        snapshot: Snapshot,
+        (snapshot, generation): (Snapshot, u64),
         file: Option<SharedBytes>,
         read_at: Instant,
     ) -> EpochId {
@@ -358,7 +376,7 @@ impl Publication {
         }
         self.readings.began(epoch, read_at);
         self.follow_in_rings(&snapshot);
-        let epoch = self.publisher.publish(snapshot);
+        let epoch = self.publisher.publish_as(snapshot, generation);
         if let Some(current) = self.publisher.current() {
             self.status.published(epoch, &current.snapshot);
         }

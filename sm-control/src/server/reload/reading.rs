@@ -1,7 +1,7 @@
 //! When what is in service was read from its sources.
 //!
-//! The age of an answer is the age of the reading, not of the snapshot: a fabric that is read again and
-//! again without a change is fresh. The local service asks here how old its answers are.
+//! The age of an answer is the age of the reading, not of the snapshot: a fabric that is read again
+//! and again without a change is fresh. The local service asks here how old its answers are.
 //!
 //! ```text
 //!  10:00:00  read, epoch 7 published     age counts from 10:00:00

@@ -1,8 +1,9 @@
 //! A configuration file that is not any more what the daemon was started with: sections are read at
 //! the start alone, and whoever has changed one should hear of it.
 //!
-//! Sections are not applied at a reload because half of them could not be: ports, threads and sockets are
-//! made at the start. Which half would be a rule to remember; that a restart applies them all is none.
+//! Sections are not applied at a reload because half of them could not be: ports, threads and
+//! sockets are made at the start. Which half would be a rule to remember; that a restart applies
+//! them all is none.
 //!
 //! ```text
 //!  sapphired.toml has changed; restart sapphired to apply it
@@ -47,7 +48,8 @@ pub(super) fn difference(config: &Config) -> Option<String> {
     }
 }
 
-/// Not by the configuration in force, which has more than the file: the Subnet Manager's device, if nobody named it.
+/// Not by the configuration in force, which has more than the file: the Subnet Manager's device, if
+/// nobody named it.
 fn is_as_read(config: &Config, now: &Config) -> bool {
     let read = Config::parse_at(&config.written.path, &config.written.text);
     read.is_ok_and(|read| says(&read) == says(now))

@@ -1,4 +1,5 @@
-//! What is said of a load: in the log, on standard output, to the service manager and in the status.
+//! What is said of a load: in the log, on standard output, to the service manager and in the
+//! status.
 //!
 //! Four listeners, who need different things:
 //!
@@ -87,8 +88,8 @@ impl<'a> Report<'a> {
         );
     }
 
-    /// The load is over and has not failed. `epoch`: of what it has put into service; none where that is
-    /// as it was.
+    /// The load is over and has not failed. `epoch`: of what it has put into service; none where
+    /// that is as it was.
     pub(super) fn succeeded(&mut self, epoch: Option<EpochId>, cause: Cause, summary: &str) {
         self.last_failure = None;
         let cause = cause.to_string();
@@ -126,8 +127,16 @@ impl<'a> Report<'a> {
         self.status.loaded();
     }
 
-    /// A load failed; what is in service, of the epoch `current`, stays. True where the load before did
-    /// not fail with the same words.
+    /// Nothing is read here: what is in service comes from the fleet, when that announces
+    /// something. The service manager must not wait for that, as no host of a fleet would start
+    /// while its leader is away.
+    pub(super) fn follows(&self) {
+        info!("waiting for what the fleet announces; until then nobody is answered");
+        tell_ready();
+    }
+
+    /// A load failed; what is in service, of the epoch `current`, stays. True where the load before
+    /// did not fail with the same words.
     pub(super) fn failed(
         &mut self,
         why: &LoadError,

@@ -2,8 +2,8 @@
 //!
 //! OpenSM writes its dumps in place, piece by piece. A piece that ends at the end of a line can
 //! parse and be a part of the fabric, so nothing is published from files that changed while they
-//! were read, or shortly before or after. Whether they did is judged by their change times, which no
-//! program can set back; a digest would have to read them once more.
+//! were read, or shortly before or after. Whether they did is judged by their change times, which
+//! no program can set back; a digest would have to read them once more.
 //!
 //! [`Sources`] has what is remembered of them between two loads: how the files looked, and what the
 //! running SA told.
@@ -26,8 +26,8 @@ use sa_source::{SaReader, When};
 use crate::config::{Config, Source};
 use crate::server::subnet_manager::Manager;
 
-/// How long sources must stay as they are to be trusted: a writer pauses between pieces for as long as
-/// the scheduler takes its core away.
+/// How long sources must stay as they are to be trusted: a writer pauses between pieces for as long
+/// as the scheduler takes its core away.
 const QUIET: Duration = Duration::from_millis(100);
 
 /// How often sources that keep changing are read again.
@@ -111,8 +111,8 @@ impl Sources {
     }
 
     /// What `make` makes of sources that stay as they are meanwhile; it is called again where they
-    /// do not, so it must change nothing. Where it is of no use, as that of an SM that stands by, nobody waits whether they do:
-    /// another SM may be about to hand over. Errors: they never do.
+    /// do not, so it must change nothing. Where it is of no use, as that of an SM that stands by,
+    /// nobody waits whether they do: another SM may be about to hand over. Errors: they never do.
     pub(super) fn settle<T>(
         &mut self,
         config: &Config,
@@ -197,8 +197,8 @@ impl Sources {
         config.policy.watch && tried != Some(&policy(config))
     }
 
-    /// Whether files changed that are read besides what an SA tells. They are looked at whether they
-    /// are watched or not: nothing of them is published that the SA does not agree with.
+    /// Whether files changed that are read besides what an SA tells. They are looked at whether
+    /// they are watched or not: nothing of them is published that the SA does not agree with.
     pub(super) fn files_beside_changed(&self, config: &Config) -> bool {
         self.are_told() && !self.look_the_same(config)
     }

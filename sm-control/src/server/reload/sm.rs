@@ -1,5 +1,5 @@
-//! The SM whose fabric this is, as the thread that loads sees it: whether it can be read, what it says
-//! has changed, and whether its answers agree.
+//! The SM whose fabric this is, as the thread that loads sees it: whether it can be read, what it
+//! says has changed, and whether its answers agree.
 //!
 //! Where no OpenSM is beside this daemon most of it is quiet: files can always be read, changes
 //! come from the comparison with an SA at most, and there are no generations.
@@ -24,7 +24,8 @@ pub(in crate::server) struct Sm {
 }
 
 impl Sm {
-    /// `compared`: what the comparison with an SM elsewhere tells; beside an OpenSM it tells by that.
+    /// `compared`: what the comparison with an SM elsewhere tells; beside an OpenSM it tells by
+    /// that.
     pub(in crate::server) fn new(
         config: &Config,
         beside: Option<Arc<Beside>>,
@@ -50,7 +51,8 @@ impl Sm {
     pub(super) fn can_load(&self) -> bool {
         match self.source {
             Source::OpenSm => self.beside.as_deref().is_some_and(Beside::can_ask),
-            Source::None => false,
+            // The fleet gives what is loaded, unasked.
+            Source::None | Source::Fleet => false,
             Source::Files | Source::Sa | Source::Snapshot | Source::Sweep => true,
         }
     }
@@ -71,8 +73,8 @@ impl Sm {
         }
     }
 
-    /// Paths for which the SA does not agree with what was read; none: it does, or was not asked. The
-    /// comparison asks for them again until it does.
+    /// Paths for which the SA does not agree with what was read; none: it does, or was not asked.
+    /// The comparison asks for them again until it does.
     pub(super) fn disagrees(&self, differences: &[Difference]) {
         self.doubts.refused(differences);
     }
@@ -88,8 +90,8 @@ impl Sm {
         }
     }
 
-    /// Writes up what operators see of it, and whether what is in service is to be judged: not what an
-    /// operator has put there.
+    /// Writes up what operators see of it, and whether what is in service is to be judged: not what
+    /// an operator has put there.
     pub(super) fn show(&self, status: &Status, is_held: bool) {
         self.doubts.hold(is_held);
         let Some(beside) = &self.beside else {

@@ -1,7 +1,8 @@
 //! A load that takes very long, or hangs.
 //!
-//! Nobody waits for the thread that loads: what is in service answers on, however old it gets. So somebody has to say that it gets old.
-//! Nothing is ended: the largest subnets take minutes, and a load that waits for a disk goes on when that does.
+//! Nobody waits for the thread that loads: what is in service answers on, however old it gets. So
+//! somebody has to say that it gets old. Nothing is ended: the largest subnets take minutes, and a
+//! load that waits for a disk goes on when that does.
 //!
 //! ```text
 //!  5 min under way ──> a warning    10, 20, 40 min .. ──> again    over ──> forgotten

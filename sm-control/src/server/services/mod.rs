@@ -1,10 +1,11 @@
 //! What serves, apart from the thread that loads: an end is an end, and a hung worker is seen,
 //! whatever a load waits for.
 //!
-//! The main thread owns all of it from the moment it runs. Every half second it looks: whether workers
-//! are alive, for the status; whether they turn, for the watchdog of the service manager; whether anybody
-//! is served at all. At the end it takes the parts down in the order in which others rely on them: first
-//! what would make the kernel or OpenSM send requests here, then the workers, last what operators read.
+//! The main thread owns all of it from the moment it runs. Every half second it looks: whether
+//! workers are alive, for the status; whether they turn, for the watchdog of the service manager;
+//! whether anybody is served at all. At the end it takes the parts down in the order in which
+//! others rely on them: first what would make the kernel or OpenSM send requests here, then the
+//! workers, last what operators read.
 //!
 //! ```text
 //!  SIGTERM  another SM takes over, where there is one      250 ms at most; another 3 s where it reads what clients have set
@@ -27,6 +28,7 @@ use tracing::{error, warn};
 
 use super::ServerError;
 use super::agreement::Doubts;
+use super::fleet::Fleet;
 use super::health::HealthWatch;
 use super::local_service::LocalService;
 use super::opensm::{Beside, Gate};
@@ -88,6 +90,8 @@ pub(super) struct Services {
     pub(super) watchdog: Watchdog,
     /// Of the thread that loads.
     pub(super) long_load: LongLoad,
+    /// This host's part in a fleet.
+    pub(super) fleet: Option<Fleet>,
     /// The Subnet Manager of this process, as others see it.
     pub(super) identity: Option<Arc<Identity>>,
 }
@@ -118,8 +122,8 @@ impl Services {
         }
     }
 
-    /// Ends everything, in order, and within a second, or some where another SM takes over: what hangs in the kernel, or waits for
-    /// somebody who does not answer, is left behind.
+    /// Ends everything, in order, and within a second, or some where another SM takes over: what
+    /// hangs in the kernel, or waits for somebody who does not answer, is left behind.
     pub(super) fn stop(self) {
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
         // In a thread of its own, which is left behind where it takes too long: a service manager kills
@@ -147,6 +151,8 @@ impl Services {
         // Relaxed: each thread looks again within its turn, and nothing is handed over by the flag.
         self.stop.store(true, Ordering::Relaxed);
         self.doubts.stop();
+        // Hosts go on until their deadlines, or ask the next leader; this one says nothing more.
+        let fleet = self.fleet.take();
         if let Some(beside) = &self.beside {
             beside.withdraw();
         }
@@ -157,7 +163,7 @@ impl Services {
         let local = self.local.take().inspect(LocalService::log);
         // In its own thread: the local service answers what still waits, and may wait for an SA.
         let leaving = std::thread::Builder::new().name("sa-leave".into());
-        let leaving = leaving.spawn(move || drop(local));
+        let leaving = leaving.spawn(move || drop((local, fleet)));
         let threads = self.workers.drain(..).chain(self.slow_lane.take());
         let threads = threads.chain(self.health.take().map(HealthWatch::into_thread));
         join_within(LAST_TURNS, threads.chain(leaving.ok()));

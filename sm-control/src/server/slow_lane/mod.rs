@@ -1,17 +1,19 @@
 //! The thread that answers what workers give away.
 //!
-//! A worker answers what fits one MAD and needs nothing but the snapshot; everything else it copies to
-//! a bounded queue, from which this thread takes it: tables of many records, records of the fabric,
-//! what clients set, what OpenSM is to be asked for, and RMPP on transports without it. The answers come
-//! from the same functions as a worker's, so no reply depends on who gave it.
+//! A worker answers what fits one MAD and needs nothing but the snapshot; everything else it copies
+//! to a bounded queue, from which this thread takes it: tables of many records, records of the
+//! fabric, what clients set, what OpenSM is to be asked for, and RMPP on transports without it. The
+//! answers come from the same functions as a worker's, so no reply depends on who gave it.
 //!
-//! Fairness is decided here, in this order: requesters take turns ([`turns`]), short requests before
-//! tables but not for ever, and who has used up its share of the thread's time waits while others do
-//! ([`shares`]). What has waited for longer than its sender does is dropped, or told "busy".
+//! Fairness is decided here, in this order: requesters take turns ([`turns`]), short requests
+//! before tables but not for ever, and who has used up its share of the thread's time waits while
+//! others do ([`shares`]). What has waited for longer than its sender does is dropped, or told
+//! "busy".
 //!
-//! One turn sends what is due of transfers under way, takes some requests, and settles: changes that
-//! clients made are on the disk before their replies leave ([`state_store`]). The thread polls, with
-//! pauses that grow while nothing comes: a worker cannot wake it, as that would be a system call.
+//! One turn sends what is due of transfers under way, takes some requests, and settles: changes
+//! that clients made are on the disk before their replies leave ([`state_store`]). The thread
+//! polls, with pauses that grow while nothing comes: a worker cannot wake it, as that would be a
+//! system call.
 //!
 //! ```text
 //!  workers ─punt─> Backlog ─next─> admit ─┬─ nobody waits for it any more ──> nothing
@@ -23,6 +25,7 @@
 //!                                                                           └─> Port::answer: snapshot, records
 //! ```
 
+mod gated;
 mod opensm_proxy;
 mod port;
 pub(in crate::server) mod reports;
@@ -40,6 +43,7 @@ use std::time::{Duration, Instant};
 
 use sa_answer::asks_for_unknown_sl;
 use sa_answer::rmpp::is_part;
+use sa_fastpath::gate::Gate;
 use sa_fastpath::publish::Reader;
 use sa_fastpath::punt::{PuntReceiver, Punted, Requester};
 use sa_port::{Counter, PortError, ReplyPort};
@@ -47,6 +51,7 @@ use sa_wire::sa::{AttributeId, SaMad};
 use sa_wire::umad::Slot;
 use tracing::{debug, info, warn};
 
+use self::gated::Gated;
 use self::port::{Asked, Port, Sources};
 use self::shares::Shares;
 use self::turns::Backlog;
@@ -116,6 +121,8 @@ pub(super) struct Supply {
     pub(super) newest: Arc<StateInService>,
     /// Nobody is answered.
     pub(super) muted: Arc<AtomicBool>,
+    /// Nor while this is not open for the snapshot in service.
+    pub(super) gate: Option<Arc<Gate>>,
     /// What the lane does is counted there.
     pub(super) tally: Arc<LaneTally>,
 }
@@ -130,6 +137,8 @@ pub(super) struct SlowLane {
     newest: Arc<StateInService>,
     /// Nobody is answered.
     muted: Arc<AtomicBool>,
+    /// Of the fleet that this host follows.
+    gated: Gated,
     /// The state that the snapshot in service was compiled from; none for a snapshot of an earlier
     /// run, which then is answered from alone.
     state: Option<Arc<State>>,
@@ -162,6 +171,7 @@ impl SlowLane {
             reader: supply.reader,
             newest: supply.newest,
             muted: supply.muted,
+            gated: Gated::by(supply.gate),
             state: None,
             ports: replies.into_iter().map(Port::new).collect(),
             started: Instant::now(),
@@ -178,6 +188,9 @@ impl SlowLane {
     /// thread may pause.
     fn turn(&mut self) -> bool {
         let now = self.started.elapsed();
+        if !self.gated.goes_on(self.reader.refresh()) {
+            self.ports.iter_mut().for_each(Port::give_up);
+        }
         let sent = self.send_due(now);
         // On every turn: an idle lane must not keep an old snapshot or state from being
         // freed.
@@ -250,7 +263,9 @@ impl SlowLane {
             &self.tally.beyond_share
         };
         count.add(1);
+        // Behind a shut gate there is silence, as another SA may answer.
         if self.rules.busy_reply
+            && self.gated.is_open(self.reader.refresh())
             && let Some(port) = self.ports.get_mut(punted.port)
         {
             let reply = whole::busy(&punted.request);
@@ -259,9 +274,9 @@ impl SlowLane {
         }
     }
 
-    /// Says first what a packet is. A part of a transfer names its method and attribute as a request
-    /// does, so nothing else may look at it: an acknowledgement that is answered is acknowledged
-    /// again, without end.
+    /// Says first what a packet is. A part of a transfer names its method and attribute as a
+    /// request does, so nothing else may look at it: an acknowledgement that is answered is
+    /// acknowledged again, without end.
     fn take(&mut self, punted: &Punted, now: Duration) {
         let Punted { port, request, .. } = punted;
         let mad = SaMad::from_bytes(&request.mad);
@@ -295,6 +310,10 @@ impl SlowLane {
 
     /// The request that a part of it makes whole, of one who may ask.
     fn take_part(&mut self, part: &Punted, now: Duration) -> Option<Slot> {
+        // Not acknowledged either: its sender shall turn to another SA.
+        if !self.gated.is_open(self.reader.refresh()) {
+            return None;
+        }
         let taken = self.ports.get_mut(part.port)?.take_part(&part.request, now);
         let whole = match taken {
             Ok(whole) => whole,
@@ -309,15 +328,18 @@ impl SlowLane {
         admits.then_some(whole)
     }
 
-    /// Gives a request to whose it is: the state store, OpenSM, or the snapshot with what it was compiled
-    /// from.
+    /// Gives a request to whose it is: the state store, OpenSM, or the snapshot with what it was
+    /// compiled from.
     fn answer(&mut self, asked: Asked<'_>, now: Duration) {
         let Asked {
             port: at, request, ..
         } = asked;
         self.tally
             .asked(SaMad::from_bytes(&request.mad).attribute_id());
-        // Judged now: it may have been passed on before there was a doubt.
+        // Judged now: it may have been passed on before the gate shut, or before there was a doubt.
+        if !self.gated.is_open(self.reader.refresh()) {
+            return;
+        }
         let is_muted = self.muted.load(Ordering::SeqCst);
         if let Some(state_store) = &mut self.state_store
             && StateStore::serves(SaMad::from_bytes(&request.mad))
@@ -344,7 +366,8 @@ impl SlowLane {
             return;
         }
         let published = self.reader.refresh_shared().filter(|_| !is_muted);
-        let Some(published) = published else {
+        // Once more, as this may be a newer one than a moment ago.
+        let Some(published) = published.filter(|it| self.gated.is_open(Some(it))) else {
             return;
         };
         let parts = self.state.as_deref().map(|state| &state.parts);

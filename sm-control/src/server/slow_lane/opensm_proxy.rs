@@ -1,9 +1,10 @@
 //! What OpenSM answers, asked on behalf of our clients.
 //!
-//! Beside an OpenSM the reads are ours and what clients set is OpenSM's. Requests for that are handed to it
-//! over its socket as if they had come to its own port, and its replies leave by ours, so that a client
-//! cannot tell. The thread does not wait: a reply that comes is matched by its number, and a request that
-//! is not answered in a few seconds is forgotten, as its client has asked again.
+//! Beside an OpenSM the reads are ours and what clients set is OpenSM's. Requests for that are
+//! handed to it over its socket as if they had come to its own port, and its replies leave by ours,
+//! so that a client cannot tell. The thread does not wait: a reply that comes is matched by its
+//! number, and a request that is not answered in a few seconds is forgotten, as its client has
+//! asked again.
 //!
 //! ```text
 //!  client ──Get MCMemberRecord──> worker ──punt──> here ──Request(n)──> OpenSM

@@ -1,8 +1,8 @@
 //! The way out to one port, with RMPP where the transport has none.
 //!
-//! On a device the kernel cuts long replies into segments, and a ring takes them whole; under a simulator
-//! [`Rmpp`] does it. A request that is repeated while its long answer is under way is not answered a second
-//! time: the transfer goes on from where its receiver is.
+//! On a device the kernel cuts long replies into segments, and a ring takes them whole; under a
+//! simulator [`Rmpp`] does it. A request that is repeated while its long answer is under way is not
+//! answered a second time: the transfer goes on from where its receiver is.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -129,6 +129,13 @@ impl Port {
                 Ok(())
             }
             Begun::TooLong => self.out.reply(request, &whole::too_long(request)),
+        }
+    }
+
+    /// Sends no more of what is under way. What the transport has taken already it may still send.
+    pub(super) fn give_up(&mut self) {
+        if let Some(rmpp) = &mut self.rmpp {
+            rmpp.give_up();
         }
     }
 

@@ -1,4 +1,5 @@
-//! Reports on their way to subscribers: which wait for their responses, and what is to be sent when.
+//! Reports on their way to subscribers: which wait for their responses, and what is to be sent
+//! when.
 //!
 //! A Report that gets no response is sent again after a while, and given up after some tries, as
 //! OpenSM's vendor layer does it. Where the transport does this by itself (the kernel), it is sent

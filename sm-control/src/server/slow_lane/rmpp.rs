@@ -1,9 +1,9 @@
 //! RMPP for a port whose transport has none: replies of more than one MAD, and requests of more
 //! than one.
 //!
-//! The protocol is `sa_answer::rmpp`, without clock or port; here it gets both. Transfers are bounded in
-//! number and in what each may hold, and one that nobody acknowledges is aborted, so that a receiver that
-//! went away costs a bounded time.
+//! The protocol is `sa_answer::rmpp`, without clock or port; here it gets both. Transfers are
+//! bounded in number and in what each may hold, and one that nobody acknowledges is aborted, so
+//! that a receiver that went away costs a bounded time.
 //!
 //! ```text
 //!  request ──> begin ──> senders: segments 1..w ──pump──> port
@@ -53,7 +53,7 @@ impl Rmpp {
     pub(in crate::server) fn new() -> Self {
         Self {
             senders: Senders::new(SenderLimits::default()),
-            receivers: Receivers::new(REQUESTS, Allowance::for_messages_of(REQUEST)),
+            receivers: empty_receivers(),
             out: Box::new(Slot::EMPTY),
         }
     }
@@ -143,10 +143,21 @@ impl Rmpp {
         Ok(true)
     }
 
+    /// Gives up what is under way in both directions, without a word to who waits for it.
+    pub(in crate::server) fn give_up(&mut self) {
+        self.senders.give_up();
+        // One that is kept would be told, when its time is over, that nobody acknowledges.
+        self.receivers = empty_receivers();
+    }
+
     /// How transfers ended so far.
     pub(in crate::server) const fn tally(&self) -> Tally {
         self.senders.tally()
     }
+}
+
+const fn empty_receivers() -> Receivers {
+    Receivers::new(REQUESTS, Allowance::for_messages_of(REQUEST))
 }
 
 /// What a request of several segments says in its first MAD, as if it were all of it: no request

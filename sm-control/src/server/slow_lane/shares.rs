@@ -1,8 +1,9 @@
 //! How much of the slow lane's time each LID or ring takes, so that one that asks for much does not
 //! keep the others waiting.
 //!
-//! Time is charged, not requests: a table of a large fabric costs thousands of times what a record does.
-//! What was taken is worked off at the rate that each may take, so a burst is paid for by a pause.
+//! Time is charged, not requests: a table of a large fabric costs thousands of times what a record
+//! does. What was taken is worked off at the rate that each may take, so a burst is paid for by a
+//! pause.
 //!
 //! ```text
 //!  each = 250 ms per second

@@ -1,7 +1,8 @@
 //! What the slow lane has done, counted for operators.
 //!
-//! Written by the lane's thread alone and read by whoever reports, like the counters of a worker. A worker counts a
-//! request by why it gives it away; here it is counted by what it asks for, when it is whole:
+//! Written by the lane's thread alone and read by whoever reports, like the counters of a worker. A
+//! worker counts a request by why it gives it away; here it is counted by what it asks for, when it
+//! is whole:
 //!
 //! ```text
 //!  worker  punted {attribute: 12, long_table: 3, rmpp: 40}       lane  {NodeRecord: 9, MCMemberRecord: 3, PathRecord: 3}

@@ -23,6 +23,8 @@ use sa_wire::sa::{AttributeId, DATA_OFFSET};
 
 use super::*;
 
+mod gated;
+
 /// H1 with the SM, H2, H3 and H4 on a switch.
 const NET: &str = "\
 switchguid=0x200000\nSwitch 8 \"S1\" # \"S1\" base port 0 lid 5 lmc 0\n\
@@ -44,7 +46,7 @@ const CLIENT: u16 = 2;
 
 /// The daemon's side, and the ring to it.
 struct Bed {
-    _publisher: Publisher,
+    publisher: Publisher,
     worker: Worker<RingServer>,
     lane: SlowLane,
     client: RingClient,
@@ -83,9 +85,15 @@ fn compiled() -> &'static (Arc<FabricState>, Vec<u8>) {
 
 impl Bed {
     fn new() -> Self {
+        Self::behind(None)
+    }
+
+    /// Of a host that follows a fleet: the gate is open. The worker looks at none, so what it gives
+    /// away comes to the lane whatever the gate is like by then.
+    fn behind(gate: Option<Arc<Gate>>) -> Self {
         let (parts, bytes) = compiled();
         let mut publisher = Publisher::new();
-        let epoch = publisher.publish(Snapshot::from_bytes(bytes).unwrap());
+        let epoch = publisher.publish_as(Snapshot::from_bytes(bytes).unwrap(), gated::OLD);
         let (client, server, replies) = ring(64);
         let (punted, sender) = punt_queue(64);
         let reader = publisher.reader().unwrap();
@@ -99,6 +107,7 @@ impl Bed {
             reader: publisher.reader().unwrap(),
             newest: Arc::new(StateInService::from_pointee(state)),
             muted: Arc::default(),
+            gate,
             tally: Arc::default(),
         };
         let start = Now {
@@ -120,7 +129,7 @@ impl Bed {
             (Some(state_store), None),
         );
         let mut bed = Self {
-            _publisher: publisher,
+            publisher,
             worker,
             lane,
             client,

@@ -1,9 +1,9 @@
 //! What waits for the slow lane, in the order in which it is looked at: requesters take turns, so
 //! that one with a thousand requests delays another by one of them.
 //!
-//! The queue of the workers is emptied into here at each look, because it is in the order of arrival and
-//! turns need to see who waits. What lies here still counts against the bounds of that queue, by
-//! requester, until it is taken: a flood is refused where it comes in.
+//! The queue of the workers is emptied into here at each look, because it is in the order of
+//! arrival and turns need to see who waits. What lies here still counts against the bounds of that
+//! queue, by requester, until it is taken: a flood is refused where it comes in.
 //!
 //! ```text
 //!  A: a1 a2 a3 a4    B: b1    C: c1 c2       short ones, in the order of arrival of each

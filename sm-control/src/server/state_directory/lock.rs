@@ -1,8 +1,8 @@
 //! One daemon for a directory.
 //!
-//! The lock is the kernel's, on the open directory itself: it goes with the process however that ends, and
-//! needs no file that could be left. A second daemon waits a second, as one that is restarted may meet
-//! the end of the one before.
+//! The lock is the kernel's, on the open directory itself: it goes with the process however that
+//! ends, and needs no file that could be left. A second daemon waits a second, as one that is
+//! restarted may meet the end of the one before.
 
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;

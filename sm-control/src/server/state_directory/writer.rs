@@ -1,10 +1,10 @@
 //! The thread that writes to the state directory: a disk that is slow, full or gone keeps nobody
 //! else waiting, and what could not be written is tried again.
 //!
-//! A publication hands over what is to be stored and waits half a second for it; on a sound disk it is
-//! stored by then, and a crash at any later moment finds it. Only the newest job counts: one that was
-//! not begun when the next came is worth nothing any more. After a failure the pause doubles from one
-//! second to a minute, and each state of things is logged once.
+//! A publication hands over what is to be stored and waits half a second for it; on a sound disk it
+//! is stored by then, and a crash at any later moment finds it. Only the newest job counts: one
+//! that was not begun when the next came is worth nothing any more. After a failure the pause
+//! doubles from one second to a minute, and each state of things is logged once.
 //!
 //! ```text
 //!  write(17) ─> next ─> attempt ─ ok ──────────────> tried = 17, the loader goes on

@@ -46,7 +46,8 @@ pub(super) struct Attempt<'a> {
     pub(super) action: Action,
     /// One has handed over to this SM while it looked a moment ago.
     pub(super) is_handed_over: bool,
-    /// The place of one that has handed over while this SM looked who is there: first its SA is to be read.
+    /// The place of one that has handed over while this SM looked who is there: first its SA is to
+    /// be read.
     pub(super) predecessor: Option<usize>,
     /// Whom multicast tables led to before anything was written, where that is asked for.
     pub(super) forwarded: Option<Forwarded>,

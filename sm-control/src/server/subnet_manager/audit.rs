@@ -5,8 +5,9 @@
 //!                                        └─ something is other ──> a warning each, and another sweep at once, which writes it
 //! ```
 //!
-//! A round has as many Gets as the time since the last one has of `audit_interval`, in which all of the subnet is read. It comes after
-//! what a sweep had to do, a few requests at a time, so that it delays nothing but itself.
+//! A round has as many Gets as the time since the last one has of `audit_interval`, in which all of
+//! the subnet is read. It comes after what a sweep had to do, a few requests at a time, so that it
+//! delays nothing but itself.
 
 use std::time::{Duration, Instant};
 
@@ -47,8 +48,8 @@ impl Auditing {
 }
 
 impl Manager {
-    /// Reads back a part of what nodes were written, if it is time. True where something is other than was known, which the next plan
-    /// writes again.
+    /// Reads back a part of what nodes were written, if it is time. True where something is other
+    /// than was known, which the next plan writes again.
     pub(super) fn reads_back(&mut self, options: &ManagerOptions) -> bool {
         let Some(since) = self.auditing.due() else {
             return false;

@@ -24,8 +24,9 @@ use super::way::WayError;
 use super::{Manager, SweepError};
 
 impl Manager {
-    /// Runs a sweep over the port, which is attached where it is not. `scope`: how much of what is known is read again; where a sweep before was
-    /// given up while it looked, all of it is found anew.
+    /// Runs a sweep over the port, which is attached where it is not. `scope`: how much of what is
+    /// known is read again; where a sweep before was given up while it looked, all of it is found
+    /// anew.
     pub(super) fn run(
         &mut self,
         options: &ManagerOptions,
@@ -74,7 +75,8 @@ impl Manager {
         self.drive(port, sweep, &mut watch)
     }
 
-    /// Writes tables, and nothing else. Errors: no port, or it failed; then the next sweep attaches it.
+    /// Writes tables, and nothing else. Errors: no port, or it failed; then the next sweep attaches
+    /// it.
     pub(super) fn write(&mut self, wanted: Wanted) -> Result<Counts, SweepError> {
         let port = self.port.take().ok_or(SweepError::Stopped)?;
         let before = core::mem::take(&mut self.swept);
@@ -82,7 +84,8 @@ impl Manager {
         Ok(self.drive(port, sweep, &mut Watch::nobody())?.counts)
     }
 
-    /// Until the sweep is over. A port that failed is let go; what was acknowledged until then is kept.
+    /// Until the sweep is over. A port that failed is let go; what was acknowledged until then is
+    /// kept.
     pub(super) fn drive(
         &mut self,
         mut port: Box<dyn SmpPort>,
@@ -114,8 +117,8 @@ impl Manager {
         }
     }
 
-    /// One question to another SM, with the patience of [`Self::patience`]. Errors: the port failed; the daemon ends, or another SM
-    /// commands something meanwhile.
+    /// One question to another SM, with the patience of [`Self::patience`]. Errors: the port
+    /// failed; the daemon ends, or another SM commands something meanwhile.
     pub(super) fn poll(
         &mut self,
         question: Request,
@@ -169,7 +172,8 @@ impl Manager {
         outcome.ok_or(SweepError::Stopped)
     }
 
-    /// Sends an SMP by LID, for which nobody answers. A port that fails is attached anew by the next question.
+    /// Sends an SMP by LID, for which nobody answers. A port that fails is attached anew by the
+    /// next question.
     pub(super) fn tell(&mut self, lid: u16, smp: [u8; 256]) {
         self.transaction = self.transaction.wrapping_add(1);
         if let Some(port) = &mut self.port
@@ -207,8 +211,8 @@ impl Manager {
     }
 }
 
-/// How SMPs are sent. OpenSM's own limit of four under way is no operator's word: without one the window adapts, as what the
-/// processors of switches stand differs.
+/// How SMPs are sent. OpenSM's own limit of four under way is no operator's word: without one the
+/// window adapts, as what the processors of switches stand differs.
 fn limits(options: &ManagerOptions) -> Limits {
     let limits = Limits::default();
     let asked = options.sweeps.max_wire_smps;

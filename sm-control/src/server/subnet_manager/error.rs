@@ -66,7 +66,8 @@ pub(in crate::server) enum SweepError {
         "the SM's port has no link, and waits for one: is a cable plugged in, and is the far end switched on?"
     )]
     NoLink,
-    /// A greater SM does not take the subnet over, or one has handed over and is to be read first; nothing was written.
+    /// A greater SM does not take the subnet over, or one has handed over and is to be read first;
+    /// nothing was written.
     #[error("the SM of higher priority does not take over, or this one has just got the subnet")]
     NotTaken,
     /// This SM is no master, or no sweep of it is over.

@@ -1,12 +1,14 @@
-//! What clients set, between two sweeps: who joins hears the group within a moment, and a port has its new alias GUIDs.
+//! What clients set, between two sweeps: who joins hears the group within a moment, and a port has
+//! its new alias GUIDs.
 //!
 //! ```text
 //!  the slow lane: joins and leaves ──> members of each MLID ──(50 ms)──> follow_groups ──> blocks that differ
 //!  a sweep: the first round is part of its plan, the second follows it
 //! ```
 //!
-//! Nothing is found anew for that: trees are made of the fabric that is in force. A block that is not acknowledged is a warning, and
-//! the next call or the next sweep writes it again; one that is refused waits for another value.
+//! Nothing is found anew for that: trees are made of the fabric that is in force. A block that is
+//! not acknowledged is a warning, and the next call or the next sweep writes it again; one that is
+//! refused waits for another value.
 //!
 //! | what fails | then |
 //! |---|---|
@@ -15,8 +17,8 @@
 //! | the port | it is attached anew by the next sweep, which writes what is missing |
 //! | there was no sweep yet | nothing is written; the first sweep does |
 //!
-//! What stands of this is said once, and once more when it is over, apart from the findings of sweeps: a sweep that finds nothing
-//! new must not say that a table is held.
+//! What stands of this is said once, and once more when it is over, apart from the findings of
+//! sweeps: a sweep that finds nothing new must not say that a table is held.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -48,7 +50,8 @@ impl Groups {
         }
     }
 
-    /// New ports wait for so long from now on. They follow by a later call, which is asked for here.
+    /// New ports wait for so long from now on. They follow by a later call, which is asked for
+    /// here.
     pub(super) fn rest(&mut self, rest: Option<Duration>) {
         let Some(rest) = rest else {
             return;
@@ -102,8 +105,8 @@ impl Groups {
 }
 
 impl Manager {
-    /// Programs switches for the groups as they are joined now. `parts`: the fabric in force. True where a switch did not answer, so
-    /// that another try is worth while.
+    /// Programs switches for the groups as they are joined now. `parts`: the fabric in force. True
+    /// where a switch did not answer, so that another try is worth while.
     pub(in crate::server) fn follow_groups(&mut self, parts: &FabricState) -> bool {
         if self.groups.rests() {
             self.is_quiet = false;
@@ -153,7 +156,8 @@ impl Manager {
         sets > 0 && !missing.is_empty()
     }
 
-    /// Both rounds, each over when every switch has answered or was given up. The number of Sets. Errors: no port, or it failed.
+    /// Both rounds, each over when every switch has answered or was given up. The number of Sets.
+    /// Errors: no port, or it failed.
     fn write_groups(&mut self, parts: &FabricState, wanted: &Multicast) -> Result<u64, SweepError> {
         let mut sets = 0;
         // Most changes only add, and one round does.

@@ -8,15 +8,18 @@
 //!                                                               └─ not ──────> to the next one, then ends
 //! ```
 //!
-//! A sweep hands over between finding and writing, so that nothing is written by two. At the end the thread that answers others hands
-//! over, because the one that sweeps may be busy: sweeps are stopped first, and this SM is not active from the moment on at which it tells another: a standby of higher priority would be handed the
-//! subnet back. Where nobody takes it this SM is the master until it is gone.
+//! A sweep hands over between finding and writing, so that nothing is written by two. At the end
+//! the thread that answers others hands over, because the one that sweeps may be busy: sweeps are
+//! stopped first, and this SM is not active from the moment on at which it tells another: a standby
+//! of higher priority would be handed the subnet back. Where nobody takes it this SM is the master
+//! until it is gone.
 //!
-//! From the moment before it is told until the heir has read it, what clients have set is final (`server/succession.rs`): who would change it
-//! gets no answer, asks again, and is the heir's client by then. Reads go on. An heir that reads nothing is waited for half a second.
+//! From the moment before it is told until the heir has read it, what clients have set is final
+//! (`server/succession.rs`): who would change it gets no answer, asks again, and is the heir's
+//! client by then. Reads go on. An heir that reads nothing is waited for half a second.
 //!
-//! One that was told and did not take it is told again, ever later: it may not have found this SM yet, as when two subnets were joined a moment
-//! ago. From the second time on it is a finding.
+//! One that was told and did not take it is told again, ever later: it may not have found this SM
+//! yet, as when two subnets were joined a moment ago. From the second time on it is a finding.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -49,7 +52,8 @@ pub(super) struct Unfit {
     rests: Duration,
 }
 
-/// After the first time. Whoever refuses a stranger looks for it at once, which takes as long as finding a subnet.
+/// After the first time. Whoever refuses a stranger looks for it at once, which takes as long as
+/// finding a subnet.
 const FIRST_REST: Duration = Duration::from_millis(500);
 /// The rest doubles up to this.
 const LONGEST_REST: Duration = Duration::from_secs(60);
@@ -147,7 +151,8 @@ impl Manager {
 }
 
 impl Manager {
-    /// Until the heir has read what clients have set, or does not. The loader has nothing else to do for this SM meanwhile.
+    /// Until the heir has read what clients have set, or does not. The loader has nothing else to
+    /// do for this SM meanwhile.
     fn wait_for_heir(&self) {
         let (succession, since) = (&self.identity.succession, Instant::now());
         while !succession.is_over(since) && !self.identity.leaving.is_begun() {
@@ -201,7 +206,8 @@ impl Leaving {
     }
 }
 
-/// Hands over at the end, over the port of whoever answers others, who are answered meanwhile. Errors: the port is of no use any more.
+/// Hands over at the end, over the port of whoever answers others, who are answered meanwhile.
+/// Errors: the port is of no use any more.
 pub(super) fn leave(
     port: &mut dyn SmpPort,
     identity: &Identity,

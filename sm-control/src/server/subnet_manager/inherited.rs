@@ -1,4 +1,5 @@
-//! What clients have set at the master, while this SM stands by: to go on with it, so that they need not register again.
+//! What clients have set at the master, while this SM stands by: to go on with it, so that they
+//! need not register again.
 //!
 //! ```text
 //!  polls ──> the master answers ──> its SA is read, with the key ──> the slow lane has it, and its journal
@@ -8,8 +9,8 @@
 //!  read before that, or not at all, or not all ──────────────────────────────> all are asked, and it is a beginning
 //! ```
 //!
-//! Only the port is read whose SM this one polls as the master: by the LID that the port says it has, along the same directed route. It
-//! has shown the `sm_key` there, so it is shown the SA's.
+//! Only the port is read whose SM this one polls as the master: by the LID that the port says it
+//! has, along the same directed route. It has shown the `sm_key` there, so it is shown the SA's.
 //!
 //! | what is not known | then |
 //! |---|---|
@@ -19,7 +20,8 @@
 //! | what may be hidden by partitions | the ports in them are asked (`sm_plan`) |
 //! | whether it lies on the disk | all are asked |
 //!
-//! Of two masters of joined subnets neither reads the other: each has clients of its own, who are asked.
+//! Of two masters of joined subnets neither reads the other: each has clients of its own, who are
+//! asked.
 
 mod copied;
 
@@ -126,7 +128,8 @@ impl Manager {
         }
     }
 
-    /// This SM does not wait any more for the one that it has polled. Whether clients have to register again is decided.
+    /// This SM does not wait any more for the one that it has polled. Whether clients have to
+    /// register again is decided.
     pub(super) fn inherits(&mut self, options: &ManagerOptions) {
         let Some(left) = self.inheritance.left.take() else {
             return;
@@ -171,7 +174,8 @@ impl Manager {
         self.inheritance.failed = None;
     }
 
-    /// Ports that are in a group by the switches and not by the copy have joined after that was made: they are to register again.
+    /// Ports that are in a group by the switches and not by the copy have joined after that was
+    /// made: they are to register again.
     pub(super) fn asks_joined(&mut self, members: &Memberships) {
         let Some((forwarded, planner)) =
             self.inheritance.forwarded.take().zip(self.planner.as_mut())
@@ -190,14 +194,16 @@ impl Manager {
         self.traps.look();
     }
 
-    /// The master has handed over, and its clients change nothing: what it tells now is all. Errors: why not, for a person.
+    /// The master has handed over, and its clients change nothing: what it tells now is all.
+    /// Errors: why not, for a person.
     fn reads_last(&mut self, left: &Standby, options: &ManagerOptions) -> Result<Copied, String> {
         let copied = self.copies(left, options)?;
         copied.lacks_nothing()?;
         Ok(copied)
     }
 
-    /// The master is gone without a word, perhaps while it was read. Errors: why the last good reading is not enough, for a person.
+    /// The master is gone without a word, perhaps while it was read. Errors: why the last good
+    /// reading is not enough, for a person.
     fn judges(&mut self, left: &Standby, interval: Duration) -> Result<Copied, String> {
         let failed = self.inheritance.failed.take();
         let judged = match self.inheritance.copied.take() {

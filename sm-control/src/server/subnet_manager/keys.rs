@@ -1,4 +1,5 @@
-//! M_Keys that outlive the process: `guid2mkey`, `neighbors` and `guid2mkey.before` in the `[state]` directory.
+//! M_Keys that outlive the process: `guid2mkey`, `neighbors` and `guid2mkey.before` in the
+//! `[state]` directory.
 //!
 //! ```text
 //!  first sweep: read ──> Keys ──> finding ──> plan ──> does a port get another key? ── yes ──> before, guid2mkey: written, synced
@@ -8,8 +9,8 @@
 //!                                       └──> guid2mkey, neighbors, before: written where they say something else
 //! ```
 //!
-//! The first two have OpenSM's names and format, so that who changes over puts its files there once. All are for their owner alone.
-//! A subnet without any key has none of them.
+//! The first two have OpenSM's names and format, so that who changes over puts its files there
+//! once. All are for their owner alone. A subnet without any key has none of them.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -35,7 +36,8 @@ pub(super) struct KeyRing {
 }
 
 impl KeyRing {
-    /// The keys for what is asked next, with the configuration of now. What an earlier process left is read once.
+    /// The keys for what is asked next, with the configuration of now. What an earlier process left
+    /// is read once.
     pub(super) fn follow(
         &mut self,
         directory: Option<&Path>,
@@ -49,7 +51,8 @@ impl KeyRing {
         Arc::clone(&self.keys)
     }
 
-    /// Before the first Set of a sweep: what is to be written down is, or else no port is given another key. True where keys stay.
+    /// Before the first Set of a sweep: what is to be written down is, or else no port is given
+    /// another key. True where keys stay.
     pub(super) fn before_sets(&mut self, directory: Option<&Path>, found: &Subnet) -> bool {
         // Without a directory nothing outlives the process, which the start has said.
         let Some(directory) = directory else {

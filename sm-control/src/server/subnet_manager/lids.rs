@@ -4,11 +4,12 @@
 //! 0x0000000000100001 0x0005 0x0005      port GUID, first LID, last LID
 //! ```
 //!
-//! The same name and format as OpenSM's, so that who changes over puts that file into the state directory once and no port gets another
-//! LID. It is read at the first sweep of a process, and written as one step when a sweep is planned and nothing of it is
-//! written to the subnet yet.
+//! The same name and format as OpenSM's, so that who changes over puts that file into the state
+//! directory once and no port gets another LID. It is read at the first sweep of a process, and
+//! written as one step when a sweep is planned and nothing of it is written to the subnet yet.
 //!
-//! Nothing here ends a start: a file that cannot be read costs LIDs only where a port has forgotten its own.
+//! Nothing here ends a start: a file that cannot be read costs LIDs only where a port has forgotten
+//! its own.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -22,8 +23,8 @@ use tracing::warn;
 /// In the state directory, as in OpenSM's cache.
 pub(super) const FILE: &str = "guid2lid";
 
-/// The LIDs of the file; none where there is no file. Lines that cannot be followed are left out and told: without any of
-/// it every port of a subnet that was powered off would get another LID.
+/// The LIDs of the file; none where there is no file. Lines that cannot be followed are left out
+/// and told: without any of it every port of a subnet that was powered off would get another LID.
 pub(super) fn read(path: Option<&Path>, lmc: Lmc) -> Remembered {
     let Some(path) = path else {
         return Remembered::default();

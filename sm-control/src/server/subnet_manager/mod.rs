@@ -6,12 +6,12 @@
 //!                                       └── guid2lid, guid2mkey, findings in the log
 //! ```
 //!
-//! A sweep is this source's reading: what it comes to is published like any other, and a sweep that fails (the port, a plan that
-//! is refused) leaves what is in service and, where there is no plan, the subnet as it was. It is tried again like the reading
-//! of a running SA.
+//! A sweep is this source's reading: what it comes to is published like any other, and a sweep that
+//! fails (the port, a plan that is refused) leaves what is in service and, where there is no plan,
+//! the subnet as it was. It is tried again like the reading of a running SA.
 //!
-//! What is kept between two sweeps: what nodes acknowledged, Sets that are in vain, LIDs and P_Key indices. LIDs outlive the
-//! process in `guid2lid` of the `[state]` directory.
+//! What is kept between two sweeps: what nodes acknowledged, Sets that are in vain, LIDs and P_Key
+//! indices. LIDs outlive the process in `guid2lid` of the `[state]` directory.
 //!
 //! # What happens when
 //!
@@ -26,16 +26,21 @@
 //!
 //! # The log
 //!
-//! Progress each second of a long sweep; `SUBNET UP` at the end of one that was ordered or changed something, `Errors during
-//! initialization` where a Set of it was refused or not answered; each finding once, and once more when it is over. A failure is told by the thread that loads, as of any source.
+//! Progress each second of a long sweep; `SUBNET UP` at the end of one that was ordered or changed
+//! something, `Errors during initialization` where a Set of it was refused or not answered; each
+//! finding once, and once more when it is over. A failure is told by the thread that loads, as of
+//! any source.
 //!
 //! Multicast tables follow joins between two sweeps (`groups`).
 //!
-//! A trap of a device orders a sweep (`traps`), which reads again what may have changed; so do those of each `sweep_interval`, by what switches
-//! say of their ports. Everything is found anew at a start, an order, changed files, and after a sweep that failed. What nodes were written is read back, a part after each sweep (`audit`).
+//! A trap of a device orders a sweep (`traps`), which reads again what may have changed; so do
+//! those of each `sweep_interval`, by what switches say of their ports. Everything is found anew at
+//! a start, an order, changed files, and after a sweep that failed. What nodes were written is read
+//! back, a part after each sweep (`audit`).
 //!
-//! Others that manage subnets, or may: who of them is the master is decided by `sa_sm::mastership`; `identity` has the state, `others` whom
-//! a sweep has found, `standby` polls, `inherited` reads what clients have set there, `handover` hands over.
+//! Others that manage subnets, or may: who of them is the master is decided by `sa_sm::mastership`;
+//! `identity` has the state, `others` whom a sweep has found, `standby` polls, `inherited` reads
+//! what clients have set there, `handover` hands over.
 
 mod attempt;
 mod audit;
@@ -104,7 +109,8 @@ pub(in crate::server) struct Manager {
     port: Option<Box<dyn SmpPort>>,
     planner: Option<Planner>,
     swept: Swept,
-    /// What the last sweep found, as its provenance says it; none before the first that was planned.
+    /// What the last sweep found, as its provenance says it; none before the first that was
+    /// planned.
     found: Option<String>,
     /// Of the next SMP: answers to an earlier sweep are no answers to this one.
     transaction: u32,
@@ -119,7 +125,8 @@ pub(in crate::server) struct Manager {
     sweeps: Arc<Sweeps>,
     /// Who answers them; none before the first sweep.
     responder: Option<Responder>,
-    /// The master that this SM stands by for, or another one that is to hand over; none where it manages, or does not know yet.
+    /// The master that this SM stands by for, or another one that is to hand over; none where it
+    /// manages, or does not know yet.
     standby: Option<Standby>,
     /// What clients have set there.
     inheritance: Inheritance,
@@ -129,11 +136,13 @@ pub(in crate::server) struct Manager {
     has_begun: bool,
     /// It stood by once: what it remembers of LIDs may be old.
     has_stood_by: bool,
-    /// The last sweep that planned left nothing undone: another one that finds what it has left need not plan.
+    /// The last sweep that planned left nothing undone: another one that finds what it has left
+    /// need not plan.
     is_quiet: bool,
     /// When all switches were asked last.
     looked: Option<Instant>,
-    /// When a sweep has found all and wrote nothing, as another SM has the subnet, or handed over meanwhile.
+    /// When a sweep has found all and wrote nothing, as another SM has the subnet, or handed over
+    /// meanwhile.
     just_found: Option<Instant>,
     /// One has handed over to this SM while the sweep before looked.
     is_handed_over: bool,
@@ -161,14 +170,16 @@ pub(in crate::server) struct Manager {
     promise: Option<Promise>,
     /// The last sweep wrote nothing, as it would not have been what was planned.
     is_refused: bool,
-    /// What the inputs of the last plan said of the engine; none before the first plan of this process.
+    /// What the inputs of the last plan said of the engine; none before the first plan of this
+    /// process.
     asked_engine: Option<AskedEngine>,
     last_seen: LastSeen,
 }
 
 impl Manager {
-    /// Where the configuration says that this process is the Subnet Manager; none elsewhere. Nothing is opened yet. `smps`:
-    /// what comes to the client of a simulator that serves the SA. `muted` is set while another SM has the subnet.
+    /// Where the configuration says that this process is the Subnet Manager; none elsewhere.
+    /// Nothing is opened yet. `smps`: what comes to the client of a simulator that serves the SA.
+    /// `muted` is set while another SM has the subnet.
     pub(in crate::server) fn of(
         config: &Config,
         (stop, groups, traps): (&Arc<AtomicBool>, &Arc<SetByClients>, &Arc<Traps>),
@@ -226,8 +237,9 @@ impl Manager {
         Some(manager)
     }
 
-    /// As after a restart: what was in memory may be half of something. The subnet is found and its tables are read by the next
-    /// sweep, so what is held already is not written again; LIDs are in their file.
+    /// As after a restart: what was in memory may be half of something. The subnet is found and its
+    /// tables are read by the next sweep, so what is held already is not written again; LIDs are in
+    /// their file.
     pub(in crate::server) fn begin_anew(&mut self) {
         (self.port, self.planner, self.found) = (None, None, None);
         (self.swept, self.is_quiet) = (Swept::default(), false);
@@ -263,7 +275,8 @@ impl Manager {
         Arc::clone(&self.sweeps)
     }
 
-    /// What only a Subnet Manager follows of the configuration. Errors: `opensm.conf` cannot be read.
+    /// What only a Subnet Manager follows of the configuration. Errors: `opensm.conf` cannot be
+    /// read.
     pub(in crate::server) fn options(config: &Config) -> Result<ManagerOptions, SweepError> {
         Ok(pipeline::manager_options(&config.inputs())?)
     }

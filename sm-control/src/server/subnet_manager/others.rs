@@ -1,6 +1,7 @@
 //! The other Subnet Managers that a sweep has found, each with the way to it.
 //!
-//! Only those to which there is a way count: they were asked by it a moment ago, and can be polled and told by it.
+//! Only those to which there is a way count: they were asked by it a moment ago, and can be polled
+//! and told by it.
 
 use core::cmp::Reverse;
 
@@ -71,7 +72,8 @@ impl Others {
         }
     }
 
-    /// One that has handed over is no master any more, whatever it said before. `can_manage`: whether a GUID has the M_Key.
+    /// One that has handed over is no master any more, whatever it said before. `can_manage`:
+    /// whether a GUID has the M_Key.
     pub(super) fn judge(&mut self, has_yielded: Option<Guid>, can_manage: impl Fn(Guid) -> bool) {
         for other in &mut self.infos {
             let info = &mut other.info;

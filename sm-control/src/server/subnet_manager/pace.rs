@@ -12,7 +12,8 @@ use sa_source::When;
 use super::Manager;
 
 impl Manager {
-    /// When the next sweep is to begin, where this one has left something undone that soon may be done.
+    /// When the next sweep is to begin, where this one has left something undone that soon may be
+    /// done.
     pub(in crate::server) const fn again_in(&self) -> Option<Duration> {
         match self.owes_light {
             true => Some(Duration::ZERO),
@@ -20,8 +21,9 @@ impl Manager {
         }
     }
 
-    /// Only while each such sweep writes something: what is mute from then on gets no Sets, and waits for the light sweeps.
-    /// Where Sets stayed without an answer: their devices are asked again soon, and later each time.
+    /// Only while each such sweep writes something: what is mute from then on gets no Sets, and
+    /// waits for the light sweeps. Where Sets stayed without an answer: their devices are asked
+    /// again soon, and later each time.
     pub(super) fn pause_after(&self, failed: u64) -> Option<Duration> {
         // Refused ones have a pace of their own: `Memory`.
         let is_silent = self.swept.subnet.nodes().iter().any(|node| node.is_mute);
@@ -34,14 +36,16 @@ impl Manager {
         just_found.is_some_and(|at| at.elapsed() < RIGHT_AFTER)
     }
 
-    /// What was found so that another SM has the subnet counts no more, unless that was a moment ago.
+    /// What was found so that another SM has the subnet counts no more, unless that was a moment
+    /// ago.
     pub(super) fn forget_what_was_found(&mut self) {
         if self.just_found.is_some() && !self.has_just_found() {
             (self.just_found, self.swept) = (None, Swept::default());
         }
     }
 
-    /// How much is to be read. What devices told is taken, whether it is followed or all is read anyway.
+    /// How much is to be read. What devices told is taken, whether it is followed or all is read
+    /// anyway.
     ///
     /// | | |
     /// |---|---|
@@ -88,9 +92,11 @@ impl Manager {
     }
 }
 
-/// A master that hands over to who has just come up: it looks once, and tells it before it writes anything.
+/// A master that hands over to who has just come up: it looks once, and tells it before it writes
+/// anything.
 const RIGHT_AFTER: Duration = Duration::from_secs(1);
-/// After a sweep of which Sets were not answered. A device that reboots needs seconds, one that lost a few SMPs nothing.
+/// After a sweep of which Sets were not answered. A device that reboots needs seconds, one that
+/// lost a few SMPs nothing.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// It doubles up to this.
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);

@@ -4,7 +4,8 @@
 //!  Get(SMInfo) ──> port of its own ──> answer from what the SM is now ──> the way it came
 //! ```
 //!
-//! It has a port of its own, so that who asks is answered while a sweep is under way, and between two.
+//! It has a port of its own, so that who asks is answered while a sweep is under way, and between
+//! two.
 //!
 //! | what comes | what goes back |
 //! |---|---|
@@ -13,7 +14,8 @@
 //! | a trap, and this SM is the master | TrapRepress; what follows is others' (`traps`) |
 //! | what else an SM may be sent | nothing |
 //!
-//! No sweep begins without it: who is asked and does not answer is taken for dead, and two would manage one subnet.
+//! No sweep begins without it: who is asked and does not answer is taken for dead, and two would
+//! manage one subnet.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,7 +77,8 @@ fn told(identity: &Identity, own: &Own, (from, smp): (u16, &[u8; 256])) -> Optio
     Some(answer)
 }
 
-/// Answers, hands over when the daemon begins to end, and answers until it has. Errors: the port is of no use any more.
+/// Answers, hands over when the daemon begins to end, and answers until it has. Errors: the port is
+/// of no use any more.
 fn until_stopped(
     port: &mut dyn SmpPort,
     identity: &Identity,

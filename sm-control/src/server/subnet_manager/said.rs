@@ -1,11 +1,13 @@
 //! What was said of the subnet: each finding once, until it is gone.
 //!
-//! Two findings are the same where their words are: these name the place. What a device does again and again is therefore one line,
-//! however many sweeps find it, and a second line when it has ended.
+//! Two findings are the same where their words are: these name the place. What a device does again
+//! and again is therefore one line, however many sweeps find it, and a second line when it has
+//! ended.
 //!
-//! A sweep every ten seconds would fill a log with the same cable. So what stands is kept in words, what is new is a warning, and what
-//! is gone is said once more, as "no more". Five kinds come together: what discovery and writing noted, what the
-//! plan could not have, SMs that do not count, switches that do not hold what was planned, and ports without the configured M_Key.
+//! A sweep every ten seconds would fill a log with the same cable. So what stands is kept in words,
+//! what is new is a warning, and what is gone is said once more, as "no more". Five kinds come
+//! together: what discovery and writing noted, what the plan could not have, SMs that do not count,
+//! switches that do not hold what was planned, and ports without the configured M_Key.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +39,8 @@ impl Said {
         }
     }
 
-    /// Tells what is new of the findings of a sweep and its plan, of which some blocks are `missing`, and what is over.
+    /// Tells what is new of the findings of a sweep and its plan, of which some blocks are
+    /// `missing`, and what is over.
     pub(super) fn tell(
         &mut self,
         own: &SmInfo,
@@ -65,7 +68,8 @@ impl Said {
     }
 }
 
-/// SMs that do not count for their sm_key. A sentence each, without what changes from sweep to sweep.
+/// SMs that do not count for their sm_key. A sentence each, without what changes from sweep to
+/// sweep.
 fn strangers(own: &SmInfo, swept: &Subnet) -> impl Iterator<Item = String> {
     let others = swept.managers().map(|(_, other)| other);
     // Of port GUID and key alone: state and counters change, and each change would be a line.

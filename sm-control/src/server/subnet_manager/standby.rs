@@ -6,8 +6,9 @@
 //!     └── it is gone, or no master any more ────────┘
 //! ```
 //!
-//! Between two polls nothing is sent. The loader comes back when the next one is due ([`SweepError::again_in`]), at once when another SM
-//! commands something, and obeys orders meanwhile.
+//! Between two polls nothing is sent. The loader comes back when the next one is due
+//! ([`SweepError::again_in`]), at once when another SM commands something, and obeys orders
+//! meanwhile.
 //!
 //! | what | then |
 //! |---|---|
@@ -86,7 +87,8 @@ impl Standby {
         self.next.saturating_duration_since(Instant::now())
     }
 
-    /// With one of the M_Keys that its port may have: the next poll tries another, so that none takes longer than one try.
+    /// With one of the M_Keys that its port may have: the next poll tries another, so that none
+    /// takes longer than one try.
     pub(super) fn question(&self, attribute: u16, modifier: u32, keys: &Keys) -> Request {
         let candidates = keys.candidates(self.guid, None, &keys.common());
         let turn = usize::try_from(self.failed).unwrap_or(0) % candidates.len().max(1);
@@ -153,7 +155,8 @@ impl Manager {
         stays
     }
 
-    /// Polls the other SM, where there is one and it is time or `hurries`. Errors: it goes on waiting.
+    /// Polls the other SM, where there is one and it is time or `hurries`. Errors: it goes on
+    /// waiting.
     pub(super) fn stand_by(
         &mut self,
         options: &ManagerOptions,
@@ -230,7 +233,8 @@ impl Manager {
         self.key_ring.follow(self.directory.as_deref(), options)
     }
 
-    /// The port of the master says that no SM is on it: the program has ended, and its host has not.
+    /// The port of the master says that no SM is on it: the program has ended, and its host has
+    /// not.
     fn has_left(&mut self, standby: &Standby, options: &ManagerOptions) -> bool {
         let port = u32::from(standby.port);
         let question = standby.question(attribute::PORT_INFO, port, &self.keys(options));
@@ -243,7 +247,8 @@ impl Manager {
         }
     }
 
-    /// Tells the master that there is a greater SM than it is. Nobody answers: it is told again at the next poll.
+    /// Tells the master that there is a greater SM than it is. Nobody answers: it is told again at
+    /// the next poll.
     pub(super) fn remind(&mut self, options: &ManagerOptions) {
         // LIDs of now: the master may have changed them since this SM has found the subnet.
         let keys = self.keys(options);
@@ -339,7 +344,8 @@ mod tests {
         }
     }
 
-    /// What a poll waits for an answer and what comes between two polls are less than three intervals together.
+    /// What a poll waits for an answer and what comes between two polls are less than three
+    /// intervals together.
     #[test]
     fn a_poll_is_given_up_before_the_next_one() {
         let limits = Limits::default();

@@ -25,8 +25,8 @@ use super::standby::Standby;
 use super::{Manager, SweepError, lids};
 
 impl Manager {
-    /// Finds, plans and writes, and gives what is held afterwards. None where `when` asks for changes alone, nothing was written
-    /// and what was found is as before. Errors: [`SweepError`].
+    /// Finds, plans and writes, and gives what is held afterwards. None where `when` asks for
+    /// changes alone, nothing was written and what was found is as before. Errors: [`SweepError`].
     pub(super) fn swept(
         &mut self,
         inputs: &Inputs,
@@ -76,7 +76,8 @@ impl Manager {
         Ok(Some(self.in_force(planned, &missing, before, stamp)?))
     }
 
-    /// What options change at once, and whether this SM is to look at the subnet at all. Errors: it waits for another one.
+    /// What options change at once, and whether this SM is to look at the subnet at all. Errors: it
+    /// waits for another one.
     fn may_look(&mut self, inputs: &Inputs, options: &ManagerOptions) -> Result<(), SweepError> {
         let its = pipeline::options(inputs)?;
         self.inheritance.sa_key = its.sa_key;
@@ -93,7 +94,8 @@ impl Manager {
         Ok(())
     }
 
-    /// The sweep itself. None where nothing is new, so that nothing was planned. Errors: [`SweepError`].
+    /// The sweep itself. None where nothing is new, so that nothing was planned. Errors:
+    /// [`SweepError`].
     fn attempted(
         &mut self,
         inputs: &Inputs,
@@ -243,7 +245,8 @@ impl Manager {
         }
     }
 
-    /// Who was without a path while routes changed. A sweep of which nobody can say so leaves what the one before has told.
+    /// Who was without a path while routes changed. A sweep of which nobody can say so leaves what
+    /// the one before has told.
     fn tell_waited(&self, planned: &Planned) {
         let waited = planned.waited(&self.swept.drained);
         if waited.is_empty() {
@@ -258,7 +261,8 @@ impl Manager {
         self.sweeps.waited(waited);
     }
 
-    /// Something beside routes, as of the groups' tables that follow them, is not held and has to be tried again.
+    /// Something beside routes, as of the groups' tables that follow them, is not held and has to
+    /// be tried again.
     fn is_undone(&self) -> bool {
         self.swept.memory.has_refused()
             || !self.groups.standing().is_empty()
@@ -283,7 +287,8 @@ impl Manager {
         Ok(compiled)
     }
 
-    /// The planner with the inputs of now: what it remembers stays. Errors: options that cannot be read.
+    /// The planner with the inputs of now: what it remembers stays. Errors: options that cannot be
+    /// read.
     fn planner(
         &mut self,
         inputs: &Inputs,

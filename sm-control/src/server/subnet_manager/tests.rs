@@ -1,4 +1,5 @@
-//! A Subnet Manager over simulated switches: it panics in the middle of a sweep; a table is refused and then taken.
+//! A Subnet Manager over simulated switches: it panics in the middle of a sweep; a table is refused
+//! and then taken.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -170,7 +171,8 @@ fn a_table_that_was_refused_is_written_by_the_next_sweep() {
     assert_eq!(rig.entries(), whole.entries());
 }
 
-/// Another engine writes every table, so the operator has to order that; one that is asked for again is none.
+/// Another engine writes every table, so the operator has to order that; one that is asked for
+/// again is none.
 #[test]
 fn another_engine_in_the_inputs_writes_nothing() {
     let mut rig = Rig::new();

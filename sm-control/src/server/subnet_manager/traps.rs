@@ -11,7 +11,8 @@
 //! | `sa-load`, who sweeps | takes all that was noted | an exchange |
 //! | the slow lane | takes Notices, 64 in a turn | none |
 //!
-//! Traps that come while a sweep runs are of the next one, as what they tell may have happened after it was read.
+//! Traps that come while a sweep runs are of the next one, as what they tell may have happened
+//! after it was read.
 //!
 //! # Floods
 //!
@@ -21,8 +22,9 @@
 //! | every port | an answer each, as many entries as LIDs, sweeps as large as light ones with all ports |
 //! | nobody's LID | an answer each, one entry, light sweeps |
 //!
-//! Nobody is waited for: the loader is told that something changed, so one word that waits stands for all, and takes what and where when it
-//! sweeps, once for each device; and of Notices that nobody takes some are dropped, which is counted.
+//! Nobody is waited for: the loader is told that something changed, so one word that waits stands
+//! for all, and takes what and where when it sweeps, once for each device; and of Notices that
+//! nobody takes some are dropped, which is counted.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

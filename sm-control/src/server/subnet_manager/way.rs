@@ -6,8 +6,9 @@
 //! | umad | queue pair 0 of the device, an agent of its own | one Subnet Manager a port |
 //! | ring | none: it leads to programs of this host | |
 //!
-//! A umad device that nobody names is chosen once, at the start ([`with_its_port`]): SMPs and the SA's answers must leave
-//! by one port, while which port is the first active one changes with the first sweep.
+//! A umad device that nobody names is chosen once, at the start ([`with_its_port`]): SMPs and the
+//! SA's answers must leave by one port, while which port is the first active one changes with the
+//! first sweep.
 //!
 //! | ports of the host, in the order of their umad numbers | taken |
 //! |---|---|
@@ -16,13 +17,14 @@
 //! | Init, Active | the second: an SM was there already, maybe this one before a restart |
 //! | Down, Down | the first; its sweep finds one node, until a link comes up |
 //!
-//! The section that names a device keeps it, whatever its state; a device that is not there ends the start, as it does without
-//! an SM. The name that was chosen is what the log, `sapphire status` and the placement of workers say and go by.
+//! The section that names a device keeps it, whatever its state; a device that is not there ends
+//! the start, as it does without an SM. The name that was chosen is what the log, `sapphire status`
+//! and the placement of workers say and go by.
 //!
 //! Attached at the first sweep and again after it failed: a device may come later than the daemon.
 //!
-//! What others send to the SM comes by another way ([`Way::listen`]): a file of its own on umad, the SA's client on ibsim. On umad IsSM is set
-//! with that file open, and goes with it.
+//! What others send to the SM comes by another way ([`Way::listen`]): a file of its own on umad,
+//! the SA's client on ibsim. On umad IsSM is set with that file open, and goes with it.
 
 use std::time::Duration;
 
@@ -62,8 +64,9 @@ pub(in crate::server) enum WayError {
     Ring,
 }
 
-/// A configuration in which the Subnet Manager's umad port has its device's name, and IsSM where nobody said otherwise. Without a
-/// device on this host, or where this process is no Subnet Manager, nothing is named.
+/// A configuration in which the Subnet Manager's umad port has its device's name, and IsSM where
+/// nobody said otherwise. Without a device on this host, or where this process is no Subnet
+/// Manager, nothing is named.
 pub(in crate::server) fn with_its_port(mut config: Config) -> Config {
     if config.fabric.source != Source::Sweep {
         return config;
@@ -118,8 +121,8 @@ impl Way {
         self.number
     }
 
-    /// Where SMPs of others come in; none where nobody hands them on. Errors: [`WayError`], also where another SM is
-    /// on the device.
+    /// Where SMPs of others come in; none where nobody hands them on. Errors: [`WayError`], also
+    /// where another SM is on the device.
     pub(super) fn listen(&mut self) -> Result<Option<Box<dyn SmpPort + Send>>, WayError> {
         match &self.transport {
             SaTransport::Umad { device, port } => {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::run::{READ, run, words};
 use sa_tests::cli::program;
+use sa_tests::daemon;
 use sa_tests::ring::{Bed, CONFIG};
 
 /// Stops a process, and lets it go on in the end.
@@ -16,7 +17,7 @@ struct Stopped(String);
 impl Stopped {
     fn new(pid: u32) -> Result<Self> {
         let stopped = Self(pid.to_string());
-        stopped.signal("STOP")?;
+        daemon::stop(pid)?;
         Ok(stopped)
     }
 

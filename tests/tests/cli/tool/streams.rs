@@ -58,7 +58,7 @@ fn no_verb_panics_when_its_output_is_closed_or_full() -> Result<()> {
 
 /// Runs a command line with its streams in every state. Returns how many runs were judged.
 fn every_way(program: &Path, directory: &Path, line: &[String]) -> Result<usize> {
-    let whole = run(program, directory, line, READ)?;
+    let whole = run(program, directory, &verbs::fresh(line), READ)?;
     ensure!(is_an_end(&whole), "{line:?}: {whole:?}");
     // It takes long, and prints in one way.
     let ways = if line.first().is_some_and(|verb| verb == "demo") && line.len() == 5 {
@@ -67,7 +67,7 @@ fn every_way(program: &Path, directory: &Path, line: &[String]) -> Result<usize>
         &BROKEN
     };
     for streams in ways {
-        let ended = run(program, directory, line, *streams)?;
+        let ended = run(program, directory, &verbs::fresh(line), *streams)?;
         let what = format!(
             "{line:?} with {streams:?}: {ended:?}, and {:?} else",
             whole.code

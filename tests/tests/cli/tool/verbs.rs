@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, ensure};
 
@@ -12,8 +13,11 @@ use sa_tests::ring::{Bed, CONFIG};
 /// Words that reach the SA of a daemon on this node.
 const VIA: &str = "--via ring:ring --timeout 2000";
 
+/// Stands for a file that is not there yet, another one each time: see [`fresh`].
+const NEW: &str = "NEW";
+
 /// What each verb is run with in the directory of [`site`]. A verb that is not here fails the tests.
-const ARGUMENTS: [(&str, &str); 55] = [
+const ARGUMENTS: [(&str, &str); 62] = [
     ("demo", "--radix 3 --seconds 0.1"),
     ("fabric torus", "3 3 3 -o made"),
     ("fabric fat-tree", "--radix 4 -o made"),
@@ -92,11 +96,21 @@ const ARGUMENTS: [(&str, &str); 55] = [
     ("compare", "--snapshot good.snap --sa ring:ring --pairs 20"),
     ("doctor", ""),
     ("load", "VIA --seconds 0.1 --window 2 --pairs 64"),
+    ("fleet init", "NEW"),
+    ("fleet key new", "NEW --name leader-2"),
+    ("fleet key show", "fleet/leader.key"),
+    ("fleet root check", "fleet"),
+    ("fleet root next", "fleet -o NEW"),
+    (
+        "fleet root sign",
+        "fleet/root --key fleet/root-keys/root-1.key",
+    ),
+    ("fleet join", "fleet --from http://leader:8042"),
     ("netlink replay", "netlink.json"),
 ];
 
 /// Verbs that speak to the daemon's control socket, or about the command line itself.
-const OTHERS: [(&str, &str); 14] = [
+const OTHERS: [(&str, &str); 17] = [
     ("init", "--yes --fabric net -o /dev/null"),
     ("status", "--control control"),
     ("top", "--once --every 100ms --control control"),
@@ -109,6 +123,9 @@ const OTHERS: [(&str, &str); 14] = [
     ("apply", "0123456789abcdef --control control"),
     ("lid list", "--control control"),
     ("lid forget", "0x100021 --control control"),
+    ("fleet status", "--control control"),
+    ("fleet promote", "--control control"),
+    ("fleet withdraw", "--control control"),
     ("completions", "bash"),
     ("man", "-o man"),
 ];
@@ -154,6 +171,16 @@ pub(crate) fn all() -> Result<Vec<Verb>> {
     }
     ensure!(table.is_empty(), "no verbs any more: {table:?}");
     Ok(verbs)
+}
+
+/// A line with names of files that were not there before: keys are not written over.
+pub(crate) fn fresh(line: &[String]) -> Vec<String> {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let name = |word: &String| match word == NEW {
+        true => format!("new-{}", COUNT.fetch_add(1, Ordering::Relaxed)),
+        false => word.clone(),
+    };
+    line.iter().map(name).collect()
 }
 
 /// The verbs with an option `--json`.
@@ -216,6 +243,7 @@ pub(crate) fn site() -> Result<Bed> {
     for line in [
         "route --fabric net --torus-conf torus-2QoS.conf --out dumps",
         "compile --fabric net --torus-conf torus-2QoS.conf -o good.snap",
+        "fleet init fleet",
     ] {
         let line = words(line);
         let line: Vec<&str> = line.iter().map(String::as_str).collect();

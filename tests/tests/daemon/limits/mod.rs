@@ -18,7 +18,7 @@ use sa_tests::cli::program;
 use sa_tests::ring::{Bed, CONFIG};
 
 /// What a test waits for at most.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The configuration of a bed with more sections.
 fn config(more: &str) -> String {

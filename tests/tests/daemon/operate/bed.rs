@@ -19,7 +19,7 @@ use sa_tests::schema;
 pub(crate) use http::get;
 pub(crate) use sa_tests::config::policy_of_life as policy;
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Bed {
     pub(crate) ring: ring::Bed,

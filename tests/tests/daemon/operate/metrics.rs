@@ -20,8 +20,9 @@ const OPEN: &str =
     "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3";
 
 /// All parts of the golden file.
-pub(super) const EVERYTHING: [&str; 9] = [
-    "always", "process", "state", "sampled", "wire", "sm", "beside", "shadow", "local",
+pub(super) const EVERYTHING: [&str; 12] = [
+    "always", "process", "state", "sampled", "wire", "sm", "beside", "shadow", "local", "fleet",
+    "handed", "tls",
 ];
 
 /// A daemon that times each batch.
@@ -66,8 +67,8 @@ fn a_subnet_manager_tells_of_sweeps_and_links_too() -> Result<()> {
 #[test]
 fn each_family_is_documented() -> Result<()> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
-    let pages =
-        ["operating.md", "local-service.md"].map(|page| fs::read_to_string(docs.join(page)));
+    let pages = ["operating.md", "local-service.md", "fleet.md"]
+        .map(|page| fs::read_to_string(docs.join(page)));
     let pages = pages.into_iter().collect::<Result<String, _>>()?;
     for name in golden(&EVERYTHING)?.keys() {
         ensure!(pages.contains(&format!("`{name}`")), "{name}");

@@ -187,6 +187,8 @@ fn well() -> Result<String> {
         "sapphire_shadow_different_total 0",
         "sapphire_tables_compared_total{result=\"different\"} 0",
         "sapphire_local_served 1",
+        "sapphire_fleet_silent 0",
+        "sapphire_fleet_records_total{result=\"not_stored\"} 0",
     ] {
         page += &format!("{sample}\n");
     }
@@ -209,7 +211,7 @@ fn with(page: &str, values: &[(&str, &str)]) -> String {
 }
 
 /// Everything that a rule is there for.
-const ILL: [(&str, &str); 15] = [
+const ILL: [(&str, &str); 17] = [
     ("sapphire_ready", "0"),
     ("sapphire_active", "1"),
     ("sapphire_port_served", "0"),
@@ -225,6 +227,8 @@ const ILL: [(&str, &str); 15] = [
     ("sapphire_health_findings", "2"),
     ("sapphire_health_oldest_seconds", "3601"),
     ("sapphire_local_served", "0"),
+    ("sapphire_fleet_silent", "1"),
+    ("sapphire_fleet_records_total{result=\"not_stored\"}", "50"),
 ];
 
 /// Names of metrics in an expression: of ours, and of the process.

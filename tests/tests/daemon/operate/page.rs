@@ -94,6 +94,9 @@ fn pages_are_there_and_browsers_are_told_what_they_may() -> Result<()> {
     for words in ["Ready.", "torus-2QoS", "Workers", "ring"] {
         ensure!(overview.contains(words), "{words} is not in {overview}");
     }
+    // This host is of no fleet.
+    ensure!(page(address, "/fleet")?.0.starts_with("http/1.1 404"));
+    ensure!(!overview.contains("/fleet"), "{overview}");
     ensure!(body(address, "/fabric")?.matches("<circle").count() == 27);
     let switch = body(address, "/switch?name=S1_1_1")?;
     ensure!(

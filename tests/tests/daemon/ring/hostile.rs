@@ -65,7 +65,7 @@ impl Harm {
 
 const HARM: &str = "RING_CLIENTS_HARM";
 const RING: &str = "RING_CLIENTS_RING";
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(45);
 
 /// Starts one.
 pub(crate) fn start(harm: Harm, ring: &Path) -> Result<Child> {

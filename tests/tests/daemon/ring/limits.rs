@@ -16,7 +16,7 @@ use sa_tests::ring::{Bed, CONFIG};
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 const MIB: usize = 1 << 20;
 
 /// A daemon that everybody may ask.

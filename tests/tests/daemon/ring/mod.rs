@@ -20,7 +20,7 @@ use sa_tests::ring::{Bed, CONFIG};
 use sa_wire::mad::method;
 use sa_wire::path_record::{PathCompMask, PathRecord};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Another packet life time.
 const POLICY: &str = "\

@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use sa_tests::daemon;
 
 use super::{Cluster, Told};
 
@@ -57,16 +58,14 @@ fn a_daemon_that_is_gone_costs_a_step_its_paths_alone() -> Result<()> {
 #[test]
 fn a_daemon_that_hangs_is_waited_for_until_the_deadline() -> Result<()> {
     let mut cluster = Cluster::serving()?;
-    let pid = cluster.bed.pid()?.to_string();
-    let signal = |name: &str| -> Result<()> {
-        let sent = Command::new("kill").args(["-s", name, &pid]).status()?;
-        ensure!(sent.success());
-        Ok(())
-    };
-    signal("STOP")?;
+    let pid = cluster.bed.pid()?;
+    daemon::stop(pid)?;
     let told = cluster.step(&["deadline_ms=300"], &[]);
     let failed = goes_on_or_fails(&cluster, &["deadline_ms=300"], "deadline_ms=300");
-    signal("CONT")?;
+    let sent = Command::new("kill")
+        .args(["-CONT", &pid.to_string()])
+        .status()?;
+    ensure!(sent.success());
     let told = told?;
     failed?;
     ensure!(

@@ -42,9 +42,10 @@ fn serves() -> MutexGuard<'static, ()> {
 }
 
 /// Documents with commands, each with a test below; those of [`ROUTING`] are run all together.
-const RUN: [&str; 12] = [
+const RUN: [&str; 13] = [
     "README.md",
     "docs/fabrics.md",
+    "docs/fleet.md",
     "docs/getting-started.md",
     "docs/getting-started/as-sm.md",
     "docs/getting-started/beside-opensm.md",
@@ -146,6 +147,11 @@ fn the_pages_of_routing_run() -> Result<()> {
 #[test]
 fn the_page_of_fabrics_runs() -> Result<()> {
     run("docs/fabrics.md")
+}
+
+#[test]
+fn the_page_of_the_fleet_runs() -> Result<()> {
+    run("docs/fleet.md")
 }
 
 #[test]

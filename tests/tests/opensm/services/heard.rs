@@ -22,7 +22,7 @@ use crate::records::site::Site;
 const QP: u32 = 0x321;
 /// What comes through the simulator.
 const SEEN: usize = 224;
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Somebody on H3 who subscribes and listens.
 struct Listener {

@@ -18,7 +18,7 @@ use super::random::gid_of;
 use crate::records::bench::{Bench, Client};
 use crate::records::site::Site;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One request.
 #[derive(Debug, Clone)]

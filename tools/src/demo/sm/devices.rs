@@ -1,7 +1,8 @@
 //! What the devices hold, read back by Gets along directed routes.
 //!
-//! Nothing is taken from what the Subnet Manager believes: its tables, its LIDs and its list of nodes play no part. Routes to the
-//! nodes come from the drawing of the fabric, without the cables that are pulled.
+//! Nothing is taken from what the Subnet Manager believes: its tables, its LIDs and its list of
+//! nodes play no part. Routes to the nodes come from the drawing of the fabric, without the cables
+//! that are pulled.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -94,7 +95,8 @@ impl Devices {
         })
     }
 
-    /// None: it does not answer. `at`: the port by which it is entered; a switch counts as its port 0.
+    /// None: it does not answer. `at`: the port by which it is entered; a switch counts as its port
+    /// 0.
     fn read_node(&mut self, asking: &mut Asking<'_>, fabric: &Fabric, at: PortRef) -> Option<()> {
         let node = fabric.node(at.node);
         let info = asking.get(attribute::PORT_INFO, 0)?;
@@ -176,7 +178,8 @@ impl Asking<'_> {
     }
 }
 
-/// A shortest directed route to each node, by the port at which it is entered. Shape: nearest first.
+/// A shortest directed route to each node, by the port at which it is entered. Shape: nearest
+/// first.
 ///
 /// Route: output ports from the Subnet Manager on, empty for its own node.
 fn routes(cabled: Cabled<'_>, from: PortRef) -> Vec<(PortRef, Vec<u8>)> {

@@ -13,7 +13,8 @@ use crate::failure::{Failure, Outcome};
 
 /// An event, with what it happens to in words.
 ///
-/// In the order of [`Event::all`] each undoes or follows the one before, so that the subnet ends as it began.
+/// In the order of [`Event::all`] each undoes or follows the one before, so that the subnet ends as
+/// it began.
 #[derive(Debug, Clone)]
 pub(in crate::demo) enum Event {
     /// All devices are as at power-on.

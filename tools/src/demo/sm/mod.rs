@@ -1,4 +1,5 @@
-//! `sapphire demo --sm`: a subnet of simulated devices is brought up, and lives through some failures.
+//! `sapphire demo --sm`: a subnet of simulated devices is brought up, and lives through some
+//! failures.
 //!
 //! ```text
 //!                 ┌── sweep: find, plan, write ──> SMPs, Sets, times
@@ -16,8 +17,8 @@
 //! | a switch does not answer while another cable is pulled | answers follow what it holds |
 //! | it answers again | all as planned |
 //!
-//! Each look is a judgement: a pair that is told a path which the devices do not carry, or a credit loop, ends the demo with an error,
-//! after all has been shown.
+//! Each look is a judgement: a pair that is told a path which the devices do not carry, or a credit
+//! loop, ends the demo with an error, after all has been shown.
 
 mod devices;
 mod events;
@@ -95,9 +96,11 @@ pub(super) struct Step {
     pub(super) walked: Walked,
 }
 
-/// `radix`: switches along each axis, one host each. Errors: what the plan refuses, and what a look finds wrong.
+/// `radix`: switches along each axis, one host each. Errors: what the plan refuses, and what a look
+/// finds wrong.
 ///
-/// A wrong look does not end it: all events happen and are shown, and the first wrong one is then the error.
+/// A wrong look does not end it: all events happen and are shown, and the first wrong one is then
+/// the error.
 pub(super) fn run(radix: u8, json: bool) -> Outcome {
     let mut site = prepare(radix)?;
     show::site(&site, radix);
@@ -291,7 +294,8 @@ const SERVICE: Duration = Duration::from_micros(50);
 mod tests {
     use super::*;
 
-    /// What a look is worth: tables that lead over a cable which is gone are found out, though the drawing has it.
+    /// What a look is worth: tables that lead over a cable which is gone are found out, though the
+    /// drawing has it.
     #[test]
     fn tables_of_before_lose_pairs() {
         let mut site = prepare(3).unwrap();

@@ -1,8 +1,9 @@
 //! Packets of all pairs of hosts, followed through what the devices hold.
 //!
-//! The source asks for its path, as a program would, and sends with the SL and the LIDs of the answer. At each switch the forwarding
-//! table gives the output port and the SL2VL table the lane. What a packet holds while it waits for what comes next
-//! is noted; a circle of that is a credit loop. Shares nothing with routing engines, their proof, or the Subnet Manager.
+//! The source asks for its path, as a program would, and sends with the SL and the LIDs of the
+//! answer. At each switch the forwarding table gives the output port and the SL2VL table the lane.
+//! What a packet holds while it waits for what comes next is noted; a circle of that is a credit
+//! loop. Shares nothing with routing engines, their proof, or the Subnet Manager.
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,7 +42,8 @@ pub(in crate::demo) struct Walked {
 
 /// Follows them all. Cost: pairs times links.
 ///
-/// Packets are followed one after the other and wait for nothing; what could wait is found afterwards.
+/// Packets are followed one after the other and wait for nothing; what could wait is found
+/// afterwards.
 pub(super) fn all_pairs(snapshot: &Snapshot, cabled: Cabled<'_>, devices: &Devices) -> Walked {
     let hosts = hosts(cabled.fabric);
     let mut walker = Walker {
@@ -114,7 +116,8 @@ struct Walker<'a> {
 impl Walker<'_> {
     /// Follows one packet. `None`: it does not arrive.
     ///
-    /// That is: no table for a lane, the drop lane, a port without a cable, a LID that is not known, or too many links.
+    /// That is: no table for a lane, the drop lane, a port without a cable, a LID that is not
+    /// known, or too many links.
     fn arrives(&mut self, path: &PathRecord) -> Option<()> {
         let (sl, lid) = (path.qos_class_sl.sl().get(), path.dlid.get());
         let mut at = self.devices.owner(path.slid.get())?;
@@ -175,5 +178,6 @@ fn has_circle(waits: &HashSet<(Lane, Lane)>) -> bool {
 
 /// More than any path has: a packet that gets this far goes in circles.
 ///
-/// A shortest path of the largest radix, 14, has 23: seven links along each axis and one at each host.
+/// A shortest path of the largest radix, 14, has 23: seven links along each axis and one at each
+/// host.
 const MOST_LINKS: usize = 64;

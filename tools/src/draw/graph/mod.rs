@@ -11,8 +11,9 @@
 //!   v svg, words    -> lines, boxes, or cells of a matrix; text
 //! ```
 //!
-//! Names put switches of a row into the order that people expect, and nothing else: what a fabric is called
-//! by `sapphire fabric` and what it is called by whoever built a machine look the same here.
+//! Names put switches of a row into the order that people expect, and nothing else: what a fabric
+//! is called by `sapphire fabric` and what it is called by whoever built a machine look the same
+//! here.
 
 mod scene;
 mod svg;
@@ -61,8 +62,8 @@ fn rendered(asked: Asked, scene: &Scene) -> Picture {
     }
 }
 
-/// Paths from every host to every other one. Switches with hosts are few in a tree, and hosts of one leaf go different
-/// ways, so that paths between switches would say little.
+/// Paths from every host to every other one. Switches with hosts are few in a tree, and hosts of
+/// one leaf go different ways, so that paths between switches would say little.
 fn measured(parts: &FabricState) -> Counts {
     let topology = &parts.topology;
     let hosts = topology.switch_ixs().flat_map(|switch| {

@@ -15,7 +15,8 @@ use sa_layout::graph::{Detail, Layout, Shape, Signs, Stand, Wires, blocks};
 
 /// A fabric with its damage, and what is shown on it.
 ///
-/// Filled in steps: wires and signs first, then load, paths and tree as the command line asks for them.
+/// Filled in steps: wires and signs first, then load, paths and tree as the command line asks for
+/// them.
 #[derive(Debug)]
 pub(super) struct Scene {
     /// What a sign stands for.
@@ -67,7 +68,8 @@ pub(super) struct Sign {
 
 /// All cables between two signs.
 ///
-/// `lost` counts all that are gone; `failed` only those that a person has to look for: the others went with their switch.
+/// `lost` counts all that are gone; `failed` only those that a person has to look for: the others
+/// went with their switch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Bundle {
     /// Of the whole fabric.

@@ -70,7 +70,8 @@ fn what_failed_is_in_the_picture_and_counted() {
     assert!(words::text(&scene).contains("Not there, or cut off: T0_1."));
 }
 
-/// Of all paths between hosts of different leaves, half go up from each side of every cable as many as come down.
+/// Of all paths between hosts of different leaves, half go up from each side of every cable as many
+/// as come down.
 #[test]
 fn load_counts_every_hop_of_every_pair_of_hosts() {
     let whole = compile(&tree(4), &[]);

@@ -141,7 +141,8 @@ fn list(start: &str, items: &[String]) -> Option<String> {
     (!items.is_empty()).then(|| text + ".")
 }
 
-/// All hops with their VLs. Signs of several switches are no help: the hops are then told by number.
+/// All hops with their VLs. Signs of several switches are no help: the hops are then told by
+/// number.
 ///
 /// A path that there is not is a sentence of its own, with the reason.
 ///
@@ -222,7 +223,8 @@ pub(super) fn text(scene: &Scene) -> String {
 
 /// Cables of the switches of each level, from the top.
 ///
-/// A cable between levels counts for the lower one; one within a level as inside of its group or to others.
+/// A cable between levels counts for the lower one; one within a level as inside of its group or to
+/// others.
 ///
 /// Shape: a row of heads, then a row for each level.
 fn table(scene: &Scene) -> Vec<[String; 6]> {

@@ -122,7 +122,8 @@ pub(crate) fn names(
     }
 }
 
-/// A switch; hollow where it is filled with the colour of the paper. Without a title: the legend draws it.
+/// A switch; hollow where it is filled with the colour of the paper. Without a title: the legend
+/// draws it.
 pub(crate) fn dot(xml: &mut Xml, at: Point, dot: i32, fill: &str) {
     xml.empty(
         "circle",

@@ -1,4 +1,5 @@
-//! What pictures of any fabric share: the sheet with its title and its words, signs, colours, steps of load.
+//! What pictures of any fabric share: the sheet with its title and its words, signs, colours, steps
+//! of load.
 //!
 //! Rooms above it (`torus`, `graph`) decide what stands where; nothing here knows a fabric.
 
@@ -19,7 +20,8 @@ pub(crate) const LEAST_WIDTH: i32 = 640;
 
 /// Title and description come first, where programs that read pages aloud look for them.
 ///
-/// `lines` are the words below the picture, here as its description. The sheet is filled with paper: a page behind it may be dark.
+/// `lines` are the words below the picture, here as its description. The sheet is filled with
+/// paper: a page behind it may be dark.
 pub(crate) fn head(title: &str, lines: &[String], (width, height): (i32, i32)) -> Xml {
     let mut xml = Xml::default();
     xml.raw("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -66,8 +68,8 @@ fn titles(xml: &mut Xml, title: &str) {
 
 /// A name without what would harm a terminal or an XML file.
 ///
-/// Descriptions come from devices: they may have any bytes. Control characters become the replacement character; quoting for XML is
-/// the writer's.
+/// Descriptions come from devices: they may have any bytes. Control characters become the
+/// replacement character; quoting for XML is the writer's.
 pub(crate) fn printable(name: &str) -> String {
     let clean = |c: char| match c {
         c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => '\u{fffd}',

@@ -1,7 +1,8 @@
 //! How many paths use each link of a torus.
 //!
-//! From each switch to each other one, a path counts once on every link that it crosses ([`Counts`]). Hosts are left
-//! out: with as many at every switch they would only multiply all counts. A 24x24x24 has 191 million paths.
+//! From each switch to each other one, a path counts once on every link that it crosses
+//! ([`Counts`]). Hosts are left out: with as many at every switch they would only multiply all
+//! counts. A 24x24x24 has 191 million paths.
 //!
 //! An example: in a ring of three switches, six paths of one hop each, every link has one path each
 //! way. If two cables make up a link with five paths in its busier direction, one cable carries

@@ -9,8 +9,8 @@
 //!       v  svg, text, caption    -> signs on paper
 //! ```
 //!
-//! What torus-2QoS refuses is drawn as well, as far as the switches could be placed, because a picture
-//! of the damage is what the operator needs then.
+//! What torus-2QoS refuses is drawn as well, as far as the switches could be placed, because a
+//! picture of the damage is what the operator needs then.
 
 mod caption;
 mod load;

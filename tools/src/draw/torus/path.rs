@@ -1,7 +1,7 @@
 //! The way between two ports of a torus, in its directions.
 //!
-//! A [`Trace`] with coordinates. Turns against the dimension order (x before y before z) are marked: torus-2QoS takes
-//! them only around a failed switch.
+//! A [`Trace`] with coordinates. Turns against the dimension order (x before y before z) are
+//! marked: torus-2QoS takes them only around a failed switch.
 //!
 //! A path of two hops in a 3x3, over the link that closes the ring along x:
 //!

@@ -1,7 +1,7 @@
 //! A scene in characters, like the pictures of torus-2QoS(8).
 //!
-//! For terminals, mails and comparisons with torus-2QoS(8), whose pictures the tests repeat. A torus
-//! of 3 by 3:
+//! For terminals, mails and comparisons with torus-2QoS(8), whose pictures the tests repeat. A
+//! torus of 3 by 3:
 //!
 //! ```text
 //!        |    |    |

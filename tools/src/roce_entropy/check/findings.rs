@@ -246,7 +246,8 @@ fn confined(counts: &PortCounts, free_bits: u32) -> Option<Alarm> {
 }
 
 /// Whether ports, ascending, came of counting, as QPNs and the CM's ports do: numbers a step apart
-/// that go round have three different gaps; folding upper bits of a label onto them makes a few more.
+/// that go round have three different gaps; folding upper bits of a label onto them makes a few
+/// more.
 fn is_stepped(ports: &[u16]) -> bool {
     let gaps: BTreeSet<u16> = ports
         .windows(2)

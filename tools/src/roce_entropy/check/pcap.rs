@@ -1,15 +1,16 @@
 //! RoCE v2 packets of a capture, as tcpdump (pcap) and Wireshark (pcapng) write them.
 //!
-//! Both formats are packets one after the other, each behind its length. A pcap file says once what its packets begin
-//! with; a pcapng file says it for each interface that was listened on, and may do so anew in every section
-//! (`pcapng`). What a packet is then is the same in both, and stands here.
+//! Both formats are packets one after the other, each behind its length. A pcap file says once what
+//! its packets begin with; a pcapng file says it for each interface that was listened on, and may
+//! do so anew in every section (`pcapng`). What a packet is then is the same in both, and stands
+//! here.
 //!
 //! ```text
 //! pcap     header of 24 bytes: magic .. link type;  16 bytes: times, length, length on the wire;  packet;  ..
 //! ```
 //!
-//! A capture that was cut off is refused with the place, because counts of a part would be taken for those of the whole.
-//! Sources: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
+//! A capture that was cut off is refused with the place, because counts of a part would be taken
+//! for those of the whole. Sources: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
 
 mod pcapng;
 
@@ -32,7 +33,8 @@ pub(super) fn is_capture(bytes: &[u8]) -> bool {
 
 /// Flows, by hosts, source port and destination QP. Errors: what is wrong with the file, and where.
 ///
-/// Shape: each flow once, sorted by source, destination, port and QP, so that output does not depend on the order of packets.
+/// Shape: each flow once, sorted by source, destination, port and QP, so that output does not
+/// depend on the order of packets.
 pub(super) fn read(bytes: &[u8]) -> Result<Vec<Seen>, Wrong> {
     let mut flows = Flows::default();
     match bytes.first_chunk() {
@@ -167,7 +169,8 @@ enum Link {
 impl Link {
     /// Errors: one where it is not known here how long the header is.
     ///
-    /// 12 and 101 are raw IP, 228 and 229 IPv4 and IPv6 alone; 276 is the second version of Linux cooked.
+    /// 12 and 101 are raw IP, 228 and 229 IPv4 and IPv6 alone; 276 is the second version of Linux
+    /// cooked.
     fn of(number: u32) -> Result<Self, Wrong> {
         match number {
             1 => Ok(Self::Ethernet),
@@ -180,7 +183,8 @@ impl Link {
         }
     }
 
-    /// The IP header and what is behind it. None where the frame carries something else, or ends before.
+    /// The IP header and what is behind it. None where the frame carries something else, or ends
+    /// before.
     fn ip(self, packet: &[u8]) -> Option<&[u8]> {
         match self {
             Self::Raw => Some(packet),

@@ -1,11 +1,12 @@
 //! `sapphire snapshot diff`: what another snapshot would answer otherwise.
 //!
-//! The comparison is the compiler's ([`sa_compiler::snapshot_change`]), which a running daemon uses as well; here are the files, the
-//! names of their ports, and the words.
+//! The comparison is the compiler's ([`sa_compiler::snapshot_change`]), which a running daemon uses
+//! as well; here are the files, the names of their ports, and the words.
 //!
-//! `policy check --diff` compares two policies on one fabric, for every kind of request; this compares all that there is, for
-//! one kind of request. There are more pairs in a large fabric than anybody waits for: then some are asked about, evenly spread,
-//! `complete` is false, and the counts are of those.
+//! `policy check --diff` compares two policies on one fabric, for every kind of request; this
+//! compares all that there is, for one kind of request. There are more pairs in a large fabric than
+//! anybody waits for: then some are asked about, evenly spread, `complete` is false, and the counts
+//! are of those.
 
 mod names;
 mod report;
@@ -30,7 +31,8 @@ pub(crate) struct Diff {
     /// Snapshot file that it is compared with
     #[arg(value_name = "NEW")]
     new: PathBuf,
-    /// Fabric file or directory of dumps in which ports have names; without it they are called by GUID
+    /// Fabric file or directory of dumps in which ports have names; without it they are called by
+    /// GUID
     #[arg(long, value_name = "FILE|DIR")]
     fabric: Option<PathBuf>,
     /// Service id that requests name
@@ -50,7 +52,8 @@ pub(crate) struct Diff {
     json: bool,
 }
 
-/// Differences are what was asked for, and no failure. Errors: a file is no snapshot, or is damaged; the fabric cannot be read.
+/// Differences are what was asked for, and no failure. Errors: a file is no snapshot, or is
+/// damaged; the fabric cannot be read.
 pub(crate) fn run(verb: &Diff) -> Outcome {
     let (old, new) = (open_snapshot(&verb.old)?, open_snapshot(&verb.new)?);
     let names = Names::read(verb.fabric.as_deref())?;

@@ -14,7 +14,8 @@ use crate::inputs::or_fail;
 pub(super) struct Names(HashMap<Guid, String>);
 
 impl Names {
-    /// Warnings of reading are none of this verb's: only names are taken. Errors: the fabric cannot be read.
+    /// Warnings of reading are none of this verb's: only names are taken. Errors: the fabric cannot
+    /// be read.
     pub(super) fn read(fabric: Option<&Path>) -> Outcome<Self> {
         let Some(fabric) = fabric else {
             return Ok(Self::default());

@@ -1,4 +1,5 @@
-//! The panes of what became of requests, and of what was asked for: a line for each kind, with its rate and its count.
+//! The panes of what became of requests, and of what was asked for: a line for each kind, with its
+//! rate and its count.
 
 use ratatui::text::Line;
 
@@ -39,7 +40,8 @@ pub(super) fn answers(shown: &Shown<'_>, width: usize) -> Vec<Line<'static>> {
     counted(shown, "what", rows.collect(), width)
 }
 
-/// What was asked for. Workers count no attributes, as they answer paths alone; the slow lane counts what it gets.
+/// What was asked for. Workers count no attributes, as they answer paths alone; the slow lane
+/// counts what it gets.
 pub(super) fn attributes(shown: &Shown<'_>, width: usize) -> Vec<Line<'static>> {
     let Some(reading) = &shown.model.reading else {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! The first lines: whether the daemon is there and of when the figures are; who it is; what it serves.
+//! The first lines: whether the daemon is there and of when the figures are; who it is; what it
+//! serves.
 
 use ratatui::text::Line;
 

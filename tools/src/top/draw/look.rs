@@ -19,7 +19,8 @@ pub(crate) enum Tone {
     Bad,
 }
 
-/// Whether there are colours. Without, as with `NO_COLOR`, what matters is bold or reversed: all words that carry a meaning are in the text.
+/// Whether there are colours. Without, as with `NO_COLOR`, what matters is bold or reversed: all
+/// words that carry a meaning are in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
     Coloured,
@@ -27,7 +28,8 @@ pub(crate) enum Look {
 }
 
 impl Look {
-    /// As the environment has it: `NO_COLOR` that is not empty forbids colours (<https://no-color.org>).
+    /// As the environment has it: `NO_COLOR` that is not empty forbids colours
+    /// (<https://no-color.org>).
     pub(crate) fn of_environment() -> Self {
         match std::env::var_os("NO_COLOR") {
             Some(value) if !value.is_empty() => Self::Plain,

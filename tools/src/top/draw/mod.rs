@@ -12,10 +12,12 @@
 //!  q quit  Tab pane  ..                               keys
 //! ```
 //!
-//! Nothing here fails or panics, however small the screen is: what has no room is left out, the head last. Words that come from devices lose their
-//! control characters, as ratatui takes none into a cell.
+//! Nothing here fails or panics, however small the screen is: what has no room is left out, the
+//! head last. Words that come from devices lose their control characters, as ratatui takes none
+//! into a cell.
 
 mod counts;
+mod fleet;
 mod head;
 mod lists;
 pub(super) mod look;

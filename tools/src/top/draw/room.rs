@@ -1,7 +1,8 @@
 //! How many lines each row of panes gets.
 //!
-//! Rows have a rank: the one with the keys first. In three rounds each gets, by rank, a title and a line; what it usually needs; all that it has. A row
-//! for which there is no line left is not shown.
+//! Rows have a rank: the one with the keys first. In three rounds each gets, by rank, a title and a
+//! line; what it usually needs; all that it has. A row for which there is no line left is not
+//! shown.
 //!
 //! ```text
 //!  24 lines     head 3 | Workers 3 | Answers, Attributes 6 | Subnet 4 | Findings 4 | Events 3 | keys 1

@@ -1,16 +1,18 @@
-//! The pane of the subnet: what the Subnet Manager of the daemon is at, or how the daemon stands to another one.
+//! The pane of the subnet: what the fleet says, what the Subnet Manager of the daemon is at, or how
+//! the daemon stands to another one.
 
 use ratatui::text::Line;
 use serde_json::Value;
 
 use super::Shown;
+use super::fleet::fleet;
 use super::look::Tone;
 use crate::control::show::{age_of, number, object, of_local, text_of};
 use crate::top::events::since;
 use crate::top::reading::{Reading, list};
 
 /// The Subnet Manager of the daemon, or how it stands to another one.
-pub(super) fn subnet(shown: &Shown<'_>, _width: usize) -> Vec<Line<'static>> {
+pub(super) fn subnet(shown: &Shown<'_>, width: usize) -> Vec<Line<'static>> {
     let Some(reading) = &shown.model.reading else {
         return Vec::new();
     };
@@ -28,7 +30,10 @@ pub(super) fn subnet(shown: &Shown<'_>, _width: usize) -> Vec<Line<'static>> {
     let lines = texts
         .into_iter()
         .map(|text| shown.look.line(shown.tone(Tone::Plain), text));
-    let mut lines: Vec<Line<'static>> = lines.collect();
+    let mut lines: Vec<Line<'static>> = fleet(shown, reading, width)
+        .into_iter()
+        .chain(lines)
+        .collect();
     if let Some(why) = reading.status.get("passive").and_then(Value::as_str) {
         lines.insert(
             0,

@@ -48,6 +48,22 @@ fn health() -> Value {
            "findings": (1..10).map(finding).collect::<Vec<_>>()})
 }
 
+fn fleet() -> Value {
+    json!({
+        "role": "leader", "state": "leads", "answers": true, "fresh_ms": 27_400, "announced": "1.71.3.40", "term": 71,
+        "children": {"count": 1200, "fresh": 1198, "connections": 1201, "sent_bytes": 38_400_000},
+    })
+}
+
+/// After one reading, of a host of a fleet.
+fn of_fleet(fleet: Value, now: Instant) -> Model {
+    let mut status = status(1);
+    status["fleet"] = fleet;
+    let mut model = Model::new("/run/c".to_owned(), SECOND, Events::default());
+    model.take(Ok(Reading::new(now, status, None)), now);
+    model
+}
+
 /// After two readings, with 100000 requests a second.
 fn live(now: Instant) -> Model {
     let mut model = Model::new("/run/c".to_owned(), SECOND, Events::default());
@@ -124,6 +140,33 @@ fn a_large_terminal_has_remedies_in_full_and_times_of_batches() {
 }
 
 #[test]
+fn a_host_of_a_fleet_says_so_in_a_line() {
+    let now = Instant::now();
+    let at = |fleet, size| screen(&of_fleet(fleet, now), &View::default(), now, size).join("\n");
+    let line = "fleet: leader, leads, fresh for 27 s, announced 1.71.3.40; hosts 1200, fresh 1198, connections 1201, sent 38 MB\n";
+    let text = at(fleet(), (120, 40));
+    assert!(text.contains(line), "{text}");
+    // Narrow ones have it in more lines.
+    let text = at(fleet(), (40, 60));
+    assert!(
+        text.contains(
+            "fleet: leader, leads, fresh for 27 s,\nannounced 1.71.3.40; hosts 1200, fresh\n"
+        ),
+        "{text}"
+    );
+    let silent = json!({
+        "role": "follower", "state": "stale_lease", "answers": false, "fresh_ms": null, "announced": "1.71.3.40", "children": null,
+    });
+    let text = at(silent, (80, 24));
+    let line = "fleet: follower, stale_lease, NOBODY IS ANSWERED, announced 1.71.3.40\n";
+    assert!(text.contains(line), "{text}");
+    // Older daemons, and those of no fleet.
+    for none in [Value::Null, json!([])] {
+        assert!(!at(none, (80, 24)).contains("fleet"));
+    }
+}
+
+#[test]
 fn no_size_panics_and_small_ones_say_whether_it_lives() {
     let now = Instant::now();
     let mut lost = live(now);
@@ -138,7 +181,7 @@ fn no_size_panics_and_small_ones_say_whether_it_lives() {
     };
     for width in (0..30).chain([39, 71, 72, 73, 80, 300]) {
         for height in (0..12).chain([24, 100]) {
-            for model in [&live(now), &lost, &absent] {
+            for model in [&live(now), &of_fleet(fleet(), now), &lost, &absent] {
                 for pane in 0..Pane::ALL.len() {
                     let mut view = View::default();
                     for _ in 0..pane {

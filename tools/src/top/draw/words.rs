@@ -57,7 +57,8 @@ pub(crate) fn head(text: &str, width: usize) -> String {
     format!("{begin}..")
 }
 
-/// Lines of at most so many characters, broken at spaces; a longer word is broken within. Shape: at least one line.
+/// Lines of at most so many characters, broken at spaces; a longer word is broken within. Shape: at
+/// least one line.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![String::new()];

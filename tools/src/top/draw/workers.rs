@@ -1,6 +1,7 @@
 //! The pane of the workers: a line for each port.
 //!
-//! A pane is a list of lines, which `mod.rs` cuts and scrolls; so none knows how much room there is but for its width.
+//! A pane is a list of lines, which `mod.rs` cuts and scrolls; so none knows how much room there is
+//! but for its width.
 //!
 //! ```text
 //!  #  port                 state    busy batch queries/s  answered refused dropped   slow       p50       p99

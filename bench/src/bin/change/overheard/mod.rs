@@ -1,9 +1,9 @@
 //! The same change beside an OpenSM: from the last word of what it wrote to the snapshot.
 //!
-//! There is no OpenSM here that could route 4,000 switches, so its words are made: those of a heavy sweep of
-//! the fabric without the cable, and of every block of a forwarding table that differs. They go the daemon's
-//! way: heard, put together, compiled and proved. The SA is the healthy fabric in memory, which is read once
-//! before the clock starts; it must not be asked afterwards.
+//! There is no OpenSM here that could route 4,000 switches, so its words are made: those of a heavy
+//! sweep of the fabric without the cable, and of every block of a forwarding table that differs.
+//! They go the daemon's way: heard, put together, compiled and proved. The SA is the healthy fabric
+//! in memory, which is read once before the clock starts; it must not be asked afterwards.
 //!
 //! ```text
 //! words of the sweep ──> Written::hear    while OpenSM sweeps: heard_ms
@@ -66,8 +66,8 @@ struct Line<'a> {
     first_reading_bytes: usize,
 }
 
-/// Lets a cable fail, again and again, where `healthy` was compiled from `inputs` and `failed` without the
-/// cable. Prints a JSON line.
+/// Lets a cable fail, again and again, where `healthy` was compiled from `inputs` and `failed`
+/// without the cable. Prints a JSON line.
 pub(crate) fn measure(
     name: &str,
     cable: &str,

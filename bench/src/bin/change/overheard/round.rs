@@ -6,8 +6,8 @@
 //!   prepared       meanwhile states are compiled that nobody publishes, each from the one before
 //! ```
 //!
-//! With a pace the time counts from the last word, so that a preparation that is still under way then is
-//! waited for and counted.
+//! With a pace the time counts from the last word, so that a preparation that is still under way
+//! then is waited for and counted.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -159,8 +159,8 @@ impl Round {
         (words, blocks)
     }
 
-    /// Lets the words be heard and publishes what comes of them. Errors: nothing is published, or no state
-    /// can be prepared for another reason than that a sweep is under way.
+    /// Lets the words be heard and publishes what comes of them. Errors: nothing is published, or
+    /// no state can be prepared for another reason than that a sweep is under way.
     pub(super) fn run(
         &mut self,
         sweep: &[Word],
@@ -234,8 +234,8 @@ impl Round {
         })
     }
 
-    /// Compiles what was heard so far, as what the next compilation goes on from. None where nothing more
-    /// was heard, or a sweep is under way that has said too little.
+    /// Compiles what was heard so far, as what the next compilation goes on from. None where
+    /// nothing more was heard, or a sweep is under way that has said too little.
     fn prepare(&mut self) -> Result<Option<f64>, Failure> {
         let version = lock(&self.written).version();
         // Before compiling: words that come meanwhile count for the next preparation.

@@ -12,7 +12,8 @@ use sa_wire::umad::{MAD_SIZE, Slot};
 
 /// The SA of a fabric in memory, which is overheard.
 ///
-/// It answers from the healthy fabric only: whoever asks after the change gets the old one, and shows by it that it asked.
+/// It answers from the healthy fabric only: whoever asks after the change gets the old one, and
+/// shows by it that it asked.
 pub(super) struct InMemory {
     served: Arc<Compiled>,
     pub(super) written: Arc<Mutex<Written>>,

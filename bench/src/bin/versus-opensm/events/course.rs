@@ -61,7 +61,8 @@ struct Before {
 }
 
 impl<'a> Course<'a> {
-    /// Starts simulator, tap and Subnet Manager. Errors: one of them does not start; the subnet has no place for the events.
+    /// Starts simulator, tap and Subnet Manager. Errors: one of them does not start; the subnet has
+    /// no place for the events.
     pub(super) fn start(
         who: Who,
         subnet: &Subnet,
@@ -107,7 +108,8 @@ impl<'a> Course<'a> {
         })
     }
 
-    /// Has the next one happen, and waits for rest. None after the last one. Errors: there is no rest.
+    /// Has the next one happen, and waits for rest. None after the last one. Errors: there is no
+    /// rest.
     pub(super) fn next(&mut self) -> Outcome<Option<(&'static str, Taken)>> {
         if !core::mem::replace(&mut self.is_up, true) {
             let nothing = Before {
@@ -137,7 +139,8 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Until a sweep has ended since, and nothing was asked for a second and for as long as that took.
+    /// Until a sweep has ended since, and nothing was asked for a second and for as long as that
+    /// took.
     fn rest(&mut self, before: Before, begun: Instant) -> Outcome<Taken> {
         let (mut asked, mut last) = (before.requests, Instant::now());
         loop {

@@ -1,4 +1,5 @@
-//! `--events`: what each does as the Subnet Manager after an event: how many SMPs, and how long until the last Set.
+//! `--events`: what each does as the Subnet Manager after an event: how many SMPs, and how long
+//! until the last Set.
 //!
 //! ```text
 //! round 1   ibsim, tap, OpenSM     ibsim, tap, sapphired
@@ -6,10 +7,12 @@
 //! round 2   ibsim, tap, sapphired  ibsim, tap, OpenSM
 //! ```
 //!
-//! The tap passes all packets between the simulator and the Subnet Manager, and counts (`sa_rig::tap`): both are counted by the same means, and
-//! the last Set is that which a device has answered. Neither sweeps by itself, so what is counted is what the event made. It is over when the
-//! Subnet Manager has said `SUBNET UP` and sent nothing since for a second, and for as long as it had needed: whoever waits between two stages
-//! of a change, or gives traps a rest, is not cut off.
+//! The tap passes all packets between the simulator and the Subnet Manager, and counts
+//! (`sa_rig::tap`): both are counted by the same means, and the last Set is that which a device has
+//! answered. Neither sweeps by itself, so what is counted is what the event made. It is over when
+//! the Subnet Manager has said `SUBNET UP` and sent nothing since for a second, and for as long as
+//! it had needed: whoever waits between two stages of a change, or gives traps a rest, is not cut
+//! off.
 
 mod course;
 mod place;

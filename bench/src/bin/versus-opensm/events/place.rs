@@ -14,7 +14,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// In the middle of what there is, apart from the switch of the Subnet Manager's host `sm`. None where a subnet has no such place.
+    /// In the middle of what there is, apart from the switch of the Subnet Manager's host `sm`.
+    /// None where a subnet has no such place.
     pub(super) fn of(fabric: &Fabric, sm: PortRef) -> Option<Self> {
         let cables: Vec<_> = fabric.cabled().collect();
         let is_switch = |node: NodeIx| fabric.node(node).kind == NodeType::Switch;

@@ -5,9 +5,9 @@
 //! round 2   ibsim, sapphired  ibsim, OpenSM        a fresh simulator each time, one subnet at a time
 //! ```
 //!
-//! Both get the same cables, the same engine and, on a torus, the same QoS options. The simulator is in both times, and is what
-//! bounds the faster one; CPU time is told apart. SMPs are counted by those who send them: OpenSM's console says how many, and so
-//! does sapphired's line.
+//! Both get the same cables, the same engine and, on a torus, the same QoS options. The simulator
+//! is in both times, and is what bounds the faster one; CPU time is told apart. SMPs are counted by
+//! those who send them: OpenSM's console says how many, and so does sapphired's line.
 
 pub(crate) mod subnet;
 pub(crate) mod taken;

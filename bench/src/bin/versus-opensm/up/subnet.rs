@@ -21,7 +21,8 @@ pub(crate) struct Subnet {
 }
 
 impl Subnet {
-    /// By name: `torus:8x8x8x1` (the last number: hosts on each switch), or a shape as `fat-tree:16`. Errors: another name.
+    /// By name: `torus:8x8x8x1` (the last number: hosts on each switch), or a shape as
+    /// `fat-tree:16`. Errors: another name.
     pub(crate) fn named(name: &str) -> Outcome<Self> {
         // Parsed here too: the first host and the room that ibsim needs are not in the text of the cables.
         let wrong = |why: &dyn fmt::Display| Failure::Usage(format!("{name}: {why}"));
@@ -30,7 +31,8 @@ impl Subnet {
         Ok(Self { shape, fabric })
     }
 
-    /// The same, by an engine that still routes it when a cable or a switch is away: OpenSM's ftree finds no fat tree then.
+    /// The same, by an engine that still routes it when a cable or a switch is away: OpenSM's ftree
+    /// finds no fat tree then.
     pub(crate) fn that_fails(mut self) -> Self {
         if self.shape.engine == EngineKind::FatTree {
             self.shape.engine = EngineKind::UpDown;

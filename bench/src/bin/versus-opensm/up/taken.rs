@@ -28,7 +28,8 @@ pub(super) struct Taken {
     pub(super) ibsim: Cpu,
 }
 
-/// Starts the simulator and the Subnet Manager, and ends both. Errors: something does not come up in time.
+/// Starts the simulator and the Subnet Manager, and ends both. Errors: something does not come up
+/// in time.
 ///
 /// A new simulator each time: devices of the run before would hold their tables.
 pub(super) fn bring_up(

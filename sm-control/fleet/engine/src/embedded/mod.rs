@@ -1,4 +1,5 @@
-//! The engine of a host that leads alone: terms by a counter, and the last announcement, in two files.
+//! The engine of a host that leads alone: terms by a counter, and the last announcement, in two
+//! files.
 //!
 //! ```text
 //!  open:     lock, sweep, read both ── damaged ──> error, and a person decides
@@ -7,13 +8,16 @@
 //!  error:    Unknown; both are read again, and made to last, before anything else is said
 //! ```
 //!
-//! Each file is written beside its place, synced, renamed, and the directory synced, before the call returns. A process that is killed at any
-//! step leaves the old file or the new one. No file says who leads: a process that begins leads nothing until it has a new term.
+//! Each file is written beside its place, synced, renamed, and the directory synced, before the
+//! call returns. A process that is killed at any step leaves the old file or the new one. No file
+//! says who leads: a process that begins leads nothing until it has a new term.
 //!
-//! Why an error leads to another reading: the rename may have been done and its sync not, so neither the old nor the new can be said to be there. What
-//! a start finds may be no more than that either, so the first call after it makes it last as well.
+//! Why an error leads to another reading: the rename may have been done and its sync not, so
+//! neither the old nor the new can be said to be there. What a start finds may be no more than that
+//! either, so the first call after it makes it last as well.
 //!
-//! There is no lease: a second directory gives out terms of its own, and whoever promotes a leader says above which.
+//! There is no lease: a second directory gives out terms of its own, and whoever promotes a leader
+//! says above which.
 
 mod record;
 
@@ -86,7 +90,8 @@ struct Kept {
 }
 
 impl Embedded {
-    /// Opens the directory, or makes it in one that is there. It is this engine's alone, for as long as this lives.
+    /// Opens the directory, or makes it in one that is there. It is this engine's alone, for as
+    /// long as this lives.
     ///
     /// # Errors
     ///
@@ -139,7 +144,8 @@ impl Embedded {
         }
     }
 
-    /// Nobody else can lead by this directory, so this is never refused: who asks again has not heard of the term before.
+    /// Nobody else can lead by this directory, so this is never refused: who asks again has not
+    /// heard of the term before.
     fn campaign(&mut self, above: u64) -> Result<Answer, String> {
         self.leader = None;
         self.reload()?;

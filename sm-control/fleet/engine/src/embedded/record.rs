@@ -47,7 +47,8 @@ pub(super) fn written(kind: Kind, number: u64, announcement: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// From the bytes on the disk: number and announcement. None for any other bytes than [`written`] gives.
+/// From the bytes on the disk: number and announcement. None for any other bytes than [`written`]
+/// gives.
 pub(super) fn read(kind: Kind, bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (before, sum) = bytes.split_last_chunk::<CHECK>()?;
     let (magic, rest) = before.split_first_chunk::<8>()?;

@@ -1,4 +1,5 @@
-//! The record of what was seen, written by a thread of its own: a disk that hangs must not keep news from being heard.
+//! The record of what was seen, written by a thread of its own: a disk that hangs must not keep
+//! news from being heard.
 
 use std::io;
 use std::thread;

@@ -1,4 +1,5 @@
-//! A follower, or a relay: the thread that polls, keeps what is announced, and opens and shuts the gate.
+//! A follower, or a relay: the thread that polls, keeps what is announced, and opens and shuts the
+//! gate.
 //!
 //! ```text
 //!   inbox: a poll has ended, a record is on the disk, a job has ended, a root file came, the time has come
@@ -27,7 +28,7 @@ use sa_fleet::follower::{Action, Alert, Event, Follower, Outcome, Settings};
 use sa_fleet::identity::{Digest, Position};
 use sa_fleet::offer::Reply;
 use sa_fleet::time::Boot;
-use sa_fleet::verdict::{Ports, Verdict};
+use sa_fleet::verdict::{Ports, Reason, Verdict};
 use tracing::{info, warn};
 
 use self::disk::Disk;
@@ -38,7 +39,8 @@ use crate::roots::Held;
 use crate::said::Board;
 use crate::seen::Seen;
 
-/// Files that stay on the disk: the one that is answered from, and those before it, which a rollback or a patch may ask for.
+/// Files that stay on the disk: the one that is answered from, and those before it, which a
+/// rollback or a patch may ask for.
 const KEPT: usize = 3;
 /// How long at most until the thread looks around, whatever it was told.
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
@@ -434,7 +436,7 @@ impl<H: Host> Driver<H> {
     fn about(&self) -> About {
         About {
             node: self.name.clone(),
-            state: word(self.follower.verdict(clocks::now())),
+            state: word(self.verdict()),
             blob: self.kept.back().copied(),
             below: self.desk.as_ref().map(|desk| {
                 let newest = self.kept.back();
@@ -452,9 +454,24 @@ impl<H: Host> Driver<H> {
             .write(|said| said.alert = Some((clocks::now(), words)));
     }
 
+    /// For people: until something is loaded there is nothing that own ports could differ from.
+    fn verdict(&self) -> Verdict {
+        let verdict = self.follower.verdict(clocks::now());
+        let is_new = self.follower.highest().position == Position::default();
+        match verdict {
+            Verdict::Stop(Reason::PortChanged) if self.kept.is_empty() => {
+                Verdict::Stop(match is_new {
+                    true => Reason::Unannounced,
+                    false => Reason::NoSnapshot,
+                })
+            }
+            other => other,
+        }
+    }
+
     /// For operators; the log hears when it changes whether this host answers.
     fn say(&mut self) {
-        let verdict = self.follower.verdict(clocks::now());
+        let verdict = self.verdict();
         let position = self.follower.highest().position;
         let refused = self
             .follower

@@ -11,8 +11,9 @@ use fleet_transfer::serve::Desk;
 use super::Input;
 use crate::roots::Held;
 
-/// Asks one upstream after the other until one has it, in a thread of its own. The machine asks once a minute, and each
-/// upstream has some seconds, so few are on their way at once. Errors: no thread.
+/// Asks one upstream after the other until one has it, in a thread of its own. The machine asks
+/// once a minute, and each upstream has some seconds, so few are on their way at once. Errors: no
+/// thread.
 pub(super) fn fetch<L: Send + 'static>(
     version: u32,
     upstreams: &[Upstream],

@@ -39,7 +39,8 @@ pub(super) fn start(mut engine: Box<dyn Engine>, told: &Sender<Input>) -> io::Re
 }
 
 impl Calls {
-    /// What it comes to is told later. An engine that hangs with so many calls before it may do this one or not.
+    /// What it comes to is told later. An engine that hangs with so many calls before it may do
+    /// this one or not.
     pub(super) fn call(&self, call: u64, what: Call) {
         if self.calls.try_send((call, what)).is_err() {
             // Where this does not fit either, the machine waits for that call, and so does not lead.

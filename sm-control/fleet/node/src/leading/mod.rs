@@ -1,4 +1,5 @@
-//! A leader: the thread that looks at what is in force here, publishes it, and says again and again that it still counts.
+//! A leader: the thread that looks at what is in force here, publishes it, and says again and again
+//! that it still counts.
 //!
 //! ```text
 //!   Source::newest ──new number──> packing (a thread) ── content ──┐
@@ -39,7 +40,8 @@ use crate::said::Board;
 const LOOK: Duration = Duration::from_millis(10);
 /// What could not be packed is tried again after that.
 const AGAIN: Duration = Duration::from_secs(2);
-/// Packing a larger file takes so long that followers are told before it that what they have is over. Units: bytes.
+/// Packing a larger file takes so long that followers are told before it that what they have is
+/// over. Units: bytes.
 const TOLD_BEFORE: u64 = 4 << 20;
 
 /// What is in force on this host.
@@ -87,24 +89,41 @@ pub enum Order {
         /// The latest term that any host is said to have seen.
         above: u64,
     },
-    /// What is announced is wrong: nobody answers from it until another snapshot is in force here, or a promotion.
+    /// What is announced is wrong: nobody answers from it until another snapshot is in force here,
+    /// or a promotion.
     Withdraw,
 }
 
 /// A leader that runs. It ends when this is dropped; followers go on until their deadlines.
 #[derive(Debug)]
 pub struct Running {
-    orders: Sender<Input>,
+    orders: Orders,
     end: Sender<()>,
     thread: Option<JoinHandle<()>>,
     /// What it says of itself.
     pub said: Board,
 }
 
-impl Running {
+/// The way to a leader for who does not own it.
+#[derive(Debug, Clone)]
+pub struct Orders(Sender<Input>);
+
+impl Orders {
     /// Tells it a person's word. False: it is busy with others, or has ended.
+    pub fn give(&self, order: Order) -> bool {
+        self.0.try_send(Input::Ordered(order)).is_ok()
+    }
+}
+
+impl Running {
+    /// To be given to who may order.
+    pub fn orders(&self) -> Orders {
+        self.orders.clone()
+    }
+
+    /// As [`Orders::give`].
     pub fn order(&self, order: Order) -> bool {
-        self.orders.try_send(Input::Ordered(order)).is_ok()
+        self.orders.give(order)
     }
 }
 
@@ -158,7 +177,7 @@ pub fn start(leading: Leading, source: impl Source) -> io::Result<Running> {
     let thread = thread::Builder::new().name("sa-fleet-lead".into());
     let thread = thread.spawn(move || driver.run(&inbox, &ends))?;
     Ok(Running {
-        orders: tell,
+        orders: Orders(tell),
         end,
         thread: Some(thread),
         said,

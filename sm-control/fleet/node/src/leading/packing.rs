@@ -1,4 +1,5 @@
-//! What is published, made in a thread of its own: a public copy, its generation, and what followers fetch.
+//! What is published, made in a thread of its own: a public copy, its generation, and what
+//! followers fetch.
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,7 +18,8 @@ use super::{Input, TOLD_BEFORE};
 use crate::generation;
 use crate::jobs::LEVEL;
 
-/// Patches are made from so many before it: each costs as much time as the whole, before anybody hears.
+/// Patches are made from so many before it: each costs as much time as the whole, before anybody
+/// hears.
 const PATCHES: usize = 2;
 /// Files that stay, with the newest.
 const KEPT: usize = 4;

@@ -8,7 +8,7 @@ use fleet_transfer::serve::{Desk, Limits};
 use fleet_transfer::shelf::Shelf;
 
 use crate::made::{Keys, snapshot};
-use crate::rig::{Leader, Node, until};
+use crate::rig::{Leader, Node, serving, until};
 
 const PREFIX: u64 = 0xfe80_0000_0000_0000;
 
@@ -100,7 +100,7 @@ impl Liar {
             shelf.put(item, b"something else").unwrap();
         }
         let desk = Arc::new(Desk::new(Arc::new(shelf), Limits::default()));
-        let serving = Serving::start("127.0.0.1:0".parse().unwrap(), Arc::clone(&desk)).unwrap();
+        let serving = serving(&desk, None);
         Self { serving, desk }
     }
 

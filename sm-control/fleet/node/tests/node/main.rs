@@ -7,9 +7,12 @@
     reason = "a test may panic, and its rig is part of it"
 )]
 
+mod certificates;
 mod faults;
 mod generations;
 mod made;
 mod rig;
 mod roots;
+mod secure;
+mod strangers;
 mod ways;

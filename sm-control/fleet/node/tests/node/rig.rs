@@ -12,6 +12,7 @@ use fleet_node::leading::{self, Leading, Newest, Source};
 use fleet_node::roots::Held;
 use fleet_node::seen::Seen;
 use fleet_node::serving::Serving;
+use fleet_tls::Tls;
 use fleet_transfer::clocks;
 use fleet_transfer::fetch::{Patience, Upstream};
 use fleet_transfer::serve::{Desk, Limits};
@@ -98,10 +99,20 @@ pub(crate) struct Leader {
 
 impl Leader {
     pub(crate) fn start(keys: &Keys, directory: &Path, root: Held, peers: &[String]) -> Self {
+        Self::start_with(keys, directory, root, peers, None)
+    }
+
+    pub(crate) fn start_with(
+        keys: &Keys,
+        directory: &Path,
+        root: Held,
+        peers: &[String],
+        tls: Option<&Tls>,
+    ) -> Self {
         let shelf_path = directory.join("blobs");
         let shelf = Arc::new(Shelf::open(&shelf_path).unwrap());
         let desk = Arc::new(Desk::new(Arc::clone(&shelf), Limits::default()));
-        let serving = Serving::start("127.0.0.1:0".parse().unwrap(), Arc::clone(&desk)).unwrap();
+        let serving = serving(&desk, tls);
         let in_force = InForce::default();
         let settings = LeaderSettings {
             judge: judge(&root),
@@ -113,7 +124,7 @@ impl Leader {
         let leading = Leading {
             settings,
             engine: Box::new(Embedded::open(&directory.join("engine")).unwrap()),
-            peers: peers.iter().map(|url| upstream(url)).collect(),
+            peers: peers.iter().map(|url| upstream(url, tls)).collect(),
             root,
             shelf,
             desk: Arc::clone(&desk),
@@ -131,10 +142,19 @@ impl Leader {
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.serving.address())
     }
+
+    pub(crate) fn secure_url(&self) -> String {
+        format!("https://{}", self.serving.address())
+    }
 }
 
-fn upstream(url: &str) -> Upstream {
-    Upstream::new(url, Patience::default())
+pub(crate) fn serving(desk: &Arc<Desk>, tls: Option<&Tls>) -> Serving {
+    let listen = "127.0.0.1:0".parse().unwrap();
+    Serving::start(listen, Arc::clone(desk), tls.cloned()).unwrap()
+}
+
+pub(crate) fn upstream(url: &str, tls: Option<&Tls>) -> Upstream {
+    Upstream::new(url, Patience::default(), tls)
 }
 
 fn judge(root: &Held) -> Judge {
@@ -210,19 +230,24 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) fn follower(root: Held, directory: &Path, from: &[String]) -> Self {
-        Self::start(root, directory, from, false)
+        Self::start_with(root, directory, from, false, None)
     }
 
     pub(crate) fn relay(root: Held, directory: &Path, from: &[String]) -> Self {
-        Self::start(root, directory, from, true)
+        Self::start_with(root, directory, from, true, None)
     }
 
-    fn start(root: Held, directory: &Path, from: &[String], hands_on: bool) -> Self {
+    pub(crate) fn start_with(
+        root: Held,
+        directory: &Path,
+        from: &[String],
+        hands_on: bool,
+        tls: Option<&Tls>,
+    ) -> Self {
         let shelf = Arc::new(Shelf::open(&directory.join("blobs")).unwrap());
         let relay = hands_on.then(|| {
             let desk = Arc::new(Desk::new(Arc::clone(&shelf), Limits::default()));
-            let listen = "127.0.0.1:0".parse().unwrap();
-            (Serving::start(listen, Arc::clone(&desk)).unwrap(), desk)
+            (serving(&desk, tls), desk)
         });
         let settings = Settings {
             judge: judge(&root),
@@ -234,7 +259,7 @@ impl Node {
         };
         let following = Following {
             settings,
-            upstreams: from.iter().map(|url| upstream(url)).collect(),
+            upstreams: from.iter().map(|url| upstream(url, tls)).collect(),
             name: "n1".to_owned(),
             root: (root, directory.to_owned()),
             seen: Seen::open(directory).unwrap(),

@@ -1,15 +1,19 @@
 //! The side that asks: a follower or a relay, one thread that may block.
 //!
-//! An [`Upstream`] is one address to ask. Which of several is asked, when, and what is believed, is not decided here.
+//! An [`Upstream`] is one address to ask. Which of several is asked, when, and what is believed, is
+//! not decided here.
 //!
-//! Redirections are not followed and proxies of the environment are not used: an upstream is who it was configured to be. No answer is longer
-//! than what was announced, and none is waited for without end.
+//! Redirections are not followed and proxies of the environment are not used: an upstream is who it
+//! was configured to be. No answer is longer than what was announced, and none is waited for
+//! without end.
 
 mod partial;
+mod secure;
 
 use std::io::{self, Read};
 use std::time::Duration;
 
+use fleet_tls::{Refused, Tls};
 use sa_fleet::identity::{Digest, Position};
 use sa_fleet::time::Boot;
 use thiserror::Error;
@@ -96,6 +100,14 @@ pub enum FetchError {
         /// What went wrong.
         why: ureq::Error,
     },
+    /// One of the two does not take the other's certificate, or the other speaks no TLS.
+    #[error("{url}: {why}")]
+    Refused {
+        /// Who was asked.
+        url: String,
+        /// Why.
+        why: Refused,
+    },
     /// It has something else to say.
     #[error("{url}: answers with status {status}")]
     Status {
@@ -128,8 +140,10 @@ pub enum FetchError {
 }
 
 impl Upstream {
-    /// `url`: such as `http://leader:8042`. Nothing is asked yet.
-    pub fn new(url: &str, patience: Patience) -> Self {
+    /// `url`: such as `https://leader:8042`, with `tls`; its host is the name for which the
+    /// certificate has to be. `http://` is asked without TLS, and `https://` without `tls` gets no
+    /// answer. Nothing is asked yet.
+    pub fn new(url: &str, patience: Patience, tls: Option<&Tls>) -> Self {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -138,9 +152,13 @@ impl Upstream {
             .timeout_global(Some(patience.poll))
             .user_agent(concat!("sapphired/", env!("CARGO_PKG_VERSION")))
             .build();
+        let agent = match tls {
+            Some(tls) => secure::agent(config, tls),
+            None => config.into(),
+        };
         Self {
             url: url.trim_end_matches('/').to_owned(),
-            agent: config.into(),
+            agent,
             patience,
         }
     }
@@ -150,7 +168,8 @@ impl Upstream {
         &self.url
     }
 
-    /// Asks for what is newer than `after`, and waits for it. None: there is none yet. Errors: [`FetchError`].
+    /// Asks for what is newer than `after`, and waits for it. None: there is none yet. Errors:
+    /// [`FetchError`].
     pub fn news(
         &self,
         prefix: u64,
@@ -192,7 +211,8 @@ impl Upstream {
         }))
     }
 
-    /// Takes what `partial` has not yet. What has come stays in it, and goes on from another upstream.
+    /// Takes what `partial` has not yet. What has come stays in it, and goes on from another
+    /// upstream.
     ///
     /// `most`: more bytes are not taken. Errors: [`FetchError`].
     pub fn download(&self, partial: &mut Partial, most: u64) -> Result<(), FetchError> {
@@ -222,7 +242,8 @@ impl Upstream {
         self.take(partial, response.body_mut(), most)
     }
 
-    /// Asks for the root file of a version. What comes is not believed here. Errors: [`FetchError`].
+    /// Asks for the root file of a version. What comes is not believed here. Errors:
+    /// [`FetchError`].
     pub fn root(&self, version: u32) -> Result<RootFile, FetchError> {
         let url = format!("{}/fleet/1/root/{version}", self.url);
         let time = self.patience.connect + ROOT_PATIENCE;
@@ -270,9 +291,10 @@ impl Upstream {
     }
 
     fn transport(&self, why: ureq::Error) -> FetchError {
-        FetchError::Transport {
-            url: self.url.clone(),
-            why,
+        let url = self.url.clone();
+        match secure::refused(why) {
+            Ok(why) => FetchError::Refused { url, why },
+            Err(why) => FetchError::Transport { url, why },
         }
     }
 

@@ -6,7 +6,8 @@ use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use crate::packed::Expected;
 use crate::shelf::{Item, Shelf, ShelfError};
 
-/// Bytes that come for a shelf, maybe from several upstreams one after the other. In a file without a name: it is gone with the process.
+/// Bytes that come for a shelf, maybe from several upstreams one after the other. In a file without
+/// a name: it is gone with the process.
 ///
 /// Nothing in it is believed before [`Self::put`].
 #[derive(Debug)]
@@ -36,8 +37,8 @@ impl Partial {
         self.came
     }
 
-    /// Makes the blob of it and puts that on the shelf, if it is the right one. `base`: the blob that a patch is from.
-    /// Errors: [`ShelfError`].
+    /// Makes the blob of it and puts that on the shelf, if it is the right one. `base`: the blob
+    /// that a patch is from. Errors: [`ShelfError`].
     pub fn put(
         mut self,
         shelf: &Shelf,

@@ -7,8 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::TcpStream;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
@@ -17,6 +15,7 @@ use super::range::{self, Part};
 use super::reply::{
     NOT_FOUND, OK, PARTIAL_CONTENT, RANGE_NOT_SATISFIABLE, Refusal, Reply, SERVICE_UNAVAILABLE,
 };
+use super::wire::{self, Wire};
 use super::{Desk, Limits};
 use crate::shelf::Item;
 
@@ -103,9 +102,10 @@ pub(super) struct Sending {
 }
 
 impl Sending {
-    /// Sends it. Errors: the connection is gone, it takes less than it has to, or the file is shorter than it was; in each case the connection
-    /// has to be closed, as the other side waits for more.
-    pub(super) async fn send(mut self, stream: &mut TcpStream, desk: &Desk) -> io::Result<()> {
+    /// Sends it. Errors: the connection is gone, it takes less than it has to, or the file is
+    /// shorter than it was; in each case the connection has to be closed, as the other side waits
+    /// for more.
+    pub(super) async fn send(mut self, stream: &mut impl Wire, desk: &Desk) -> io::Result<()> {
         let Limits {
             least_rate, grace, ..
         } = desk.limits;
@@ -117,7 +117,7 @@ impl Sending {
             sent += chunk.len() as u64;
             let time = Duration::from_millis(sent.saturating_mul(1000) / least_rate.max(1));
             let until = begun + grace + time;
-            match tokio::time::timeout_at(until, stream.write_all(&chunk)).await {
+            match tokio::time::timeout_at(until, wire::write(stream, &chunk)).await {
                 Ok(written) => written?,
                 Err(_) => {
                     desk.counts.too_slow.fetch_add(1, Ordering::Relaxed);
@@ -131,7 +131,8 @@ impl Sending {
         Ok(())
     }
 
-    /// The next bytes. Errors: the file cannot be read, or has become shorter, which a file under a digest never should.
+    /// The next bytes. Errors: the file cannot be read, or has become shorter, which a file under a
+    /// digest never should.
     fn next(&mut self) -> io::Result<Vec<u8>> {
         let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
         let mut chunk = vec![0; left.min(CHUNK)];
@@ -189,7 +190,8 @@ pub(super) async fn answer(desk: &Desk, item: Item, head: &Head) -> (Reply, Opti
     (Reply::new(status, end - at, &fields), Some(sending))
 }
 
-/// Not there, or not now: the first is for ever, as names are digests, and the other is worth another try.
+/// Not there, or not now: the first is for ever, as names are digests, and the other is worth
+/// another try.
 fn not_opened(desk: &Desk, error: &io::Error) -> Reply {
     desk.counts.refused.fetch_add(1, Ordering::Relaxed);
     let (status, words) = match error.kind() {

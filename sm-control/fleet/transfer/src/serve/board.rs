@@ -14,8 +14,9 @@ pub(super) struct Board {
 }
 
 impl Board {
-    /// From now on this is the newest of its subnet, be it a relay's that knows less than before. None: there is nothing to say.
-    /// `before`: gets how many polls wait for it, just before they are woken.
+    /// From now on this is the newest of its subnet, be it a relay's that knows less than before.
+    /// None: there is nothing to say. `before`: gets how many polls wait for it, just before they
+    /// are woken.
     pub(super) fn put(&self, prefix: u64, offer: Option<Offer>, before: impl FnOnce(usize)) {
         let mut subnets = self.lock();
         let subnet = subnets.entry(prefix).or_default();

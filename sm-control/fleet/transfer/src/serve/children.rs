@@ -1,4 +1,5 @@
-//! Who asks here, and what each says of itself: in headers of its polls, so that it costs no request.
+//! Who asks here, and what each says of itself: in headers of its polls, so that it costs no
+//! request.
 //!
 //! | header | content |
 //! |---|---|

@@ -1,13 +1,14 @@
 //! Heads of requests: read, within a size and a time, and parsed.
 //!
-//! A request here is one of GET without a body, so that is all that is taken. What has a body, or says so, is refused and the connection
-//! closed: two readings of where a request ends are how one hides another.
+//! A request here is one of GET without a body, so that is all that is taken. What has a body, or
+//! says so, is refused and the connection closed: two readings of where a request ends are how one
+//! hides another.
 
-use std::io;
 use std::time::Duration;
 
 use httparse::{Request, Status};
-use tokio::net::TcpStream;
+
+use super::wire::Wire;
 
 /// A head is no longer: names and digests are what is in it.
 const LONGEST: usize = 4 << 10;
@@ -45,11 +46,12 @@ pub(super) enum NoHead {
     Odd,
 }
 
-/// Reads the next head. `rest`: what has come behind the one before; what comes behind this one is left there.
+/// Reads the next head. `rest`: what has come behind the one before; what comes behind this one is
+/// left there.
 ///
 /// Memory: some hundred bytes while nothing comes, as thousands wait.
 pub(super) async fn next(
-    stream: &mut TcpStream,
+    stream: &mut impl Wire,
     rest: &mut Vec<u8>,
     within: Duration,
 ) -> Result<Head, NoHead> {
@@ -57,8 +59,9 @@ pub(super) async fn next(
     read.await.unwrap_or(Err(NoHead::Over))
 }
 
-/// Reads until a head is whole. Errors: the connection has ended, or what came is too long or no request.
-async fn read(stream: &mut TcpStream, rest: &mut Vec<u8>) -> Result<Head, NoHead> {
+/// Reads until a head is whole. Errors: the connection has ended, or what came is too long or no
+/// request.
+async fn read(stream: &mut impl Wire, rest: &mut Vec<u8>) -> Result<Head, NoHead> {
     loop {
         if let Some((head, length)) = parsed(rest)? {
             rest.drain(..length);
@@ -69,14 +72,9 @@ async fn read(stream: &mut TcpStream, rest: &mut Vec<u8>) -> Result<Head, NoHead
         if rest.len() >= LONGEST {
             return Err(NoHead::Odd);
         }
-        // Nothing is allocated for it before something has come.
-        stream.readable().await.map_err(|_| NoHead::Over)?;
-        rest.reserve(512);
-        match stream.try_read_buf(rest) {
-            Ok(0) => return Err(NoHead::Over),
+        match stream.more(rest).await {
+            Ok(0) | Err(_) => return Err(NoHead::Over),
             Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(_) => return Err(NoHead::Over),
         }
     }
 }

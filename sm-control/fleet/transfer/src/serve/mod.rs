@@ -6,27 +6,36 @@
 //! | `GET /fleet/1/blob/DIGEST`, `DIGEST.zst`, `DIGEST.from.DIGEST.patch` | the bytes, or a part of them (Range, If-Range) |
 //! | `GET /fleet/1/root/VERSION` | the root file of this version with its signatures ([`crate::roots`]) |
 //!
-//! An announcement has three headers, in whole milliseconds: `sapphire-held`, how long the request was kept here, `sapphire-remaining`, how
-//! long what it says may still be believed, as of the answer, and `sapphire-spread`, over how long those who ask here should spread their
-//! fetches of large files. Who asks tells of itself in headers of the same request ([`children`]).
+//! An announcement has three headers, in whole milliseconds: `sapphire-held`, how long the request
+//! was kept here, `sapphire-remaining`, how long what it says may still be believed, as of the
+//! answer, and `sapphire-spread`, over how long those who ask here should spread their fetches of
+//! large files. Who asks tells of itself in headers of the same request ([`children`]).
 
 //!
-//! **News leave before blobs**: a blob is begun when all polls that waited for the newest announcement have it. Of blobs there are
-//! [`Limits::transfers`] on their way at once, the others wait in the order in which they came; one that is taken more slowly than
-//! [`Limits::least_rate`] is cut off, so that a host that hangs keeps nobody's place.
+//! **News leave before blobs**: a blob is begun when all polls that waited for the newest
+//! announcement have it. Of blobs there are [`Limits::transfers`] on their way at once, the others
+//! wait in the order in which they came; one that is taken more slowly than [`Limits::least_rate`]
+//! is cut off, so that a host that hangs keeps nobody's place.
 //!
-//! One thread, with tokio: ten thousand connections that wait are what an event loop is for. HTTP is done here, with httparse, and not by
-//! hyper, which keeps buffers for each connection: 17 kB measured, 170 MB for ten thousand that wait, where this needs some 2 kB. What is taken is
-//! GET without a body, and nothing else, so little of HTTP is left to get wrong.
+//! Under TLS ([`fleet_tls`]) all of this is the same, once a handshake is done: within a time, so
+//! many at once, and no place for who says nothing.
+//!
+//! One thread, with tokio: ten thousand connections that wait are what an event loop is for. HTTP
+//! is done here, with httparse, and not by hyper, which keeps buffers for each connection: 17 kB
+//! measured, 170 MB for ten thousand that wait, where this needs some 2 kB. What is taken is GET
+//! without a body, and nothing else, so little of HTTP is left to get wrong.
 
 mod asked;
 mod blobs;
 mod board;
 pub mod children;
+mod connection;
+mod handshake;
 mod head;
 mod news;
 mod range;
 mod reply;
+mod wire;
 
 use std::future::Future;
 use std::io;
@@ -34,17 +43,18 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use fleet_tls::Tls;
 use sa_fleet::identity::Position;
 use sa_fleet::offer::{LONGEST_HOLD, Offer};
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
 use self::asked::Asked;
 use self::blobs::{Gate, Sending};
 use self::board::Board;
 use self::children::Children;
-use self::head::{Head, NoHead};
-use self::reply::{BAD_REQUEST, Refusal, Reply};
+use self::handshake::Handshakes;
+use self::head::Head;
+use self::reply::{Refusal, Reply};
 use crate::shelf::Shelf;
 
 /// How much is done at once, and for whom no longer.
@@ -56,12 +66,22 @@ pub struct Limits {
     pub transfers: usize,
     /// Bytes a second that a receiver has to take.
     pub least_rate: u64,
-    /// For how long a slower one is borne with: what the kernel has room for is taken in no time, and says nothing.
+    /// For how long a slower one is borne with: what the kernel has room for is taken in no time,
+    /// and says nothing.
     pub grace: Duration,
     /// How long a poll is kept without news: at most [`LONGEST_HOLD`].
     pub hold: Duration,
     /// How long the head of a request may take, also on a connection that is kept.
     pub head: Duration,
+    /// Handshakes of TLS at once; the others wait in their order.
+    pub handshakes: usize,
+    /// Those of them that one address may have, so that no stranger alone keeps all others out.
+    pub handshakes_of_one: usize,
+    /// How long the first byte, and then the handshake, may take.
+    pub handshake: Duration,
+    /// How long a connection under TLS is kept: who asks shows its certificate again after that,
+    /// and so does who is asked.
+    pub shown: Duration,
     /// Hosts that are remembered.
     pub children: usize,
     /// Bytes a second that this host's network may carry: what followers spread their fetches by.
@@ -77,6 +97,10 @@ impl Default for Limits {
             grace: Duration::from_secs(5),
             hold: LONGEST_HOLD,
             head: Duration::from_secs(30),
+            handshakes: 256,
+            handshakes_of_one: 32,
+            handshake: Duration::from_secs(5),
+            shown: Duration::from_secs(3600),
             children: 20_000,
             bandwidth: 1_000_000_000,
         }
@@ -93,6 +117,7 @@ pub struct Desk {
     pub counts: Counts,
     shelf: Arc<Shelf>,
     gate: Gate,
+    handshakes: Handshakes,
     limits: Limits,
     /// Milliseconds.
     spread: AtomicU64,
@@ -102,7 +127,8 @@ pub struct Desk {
     root: Mutex<Option<(u32, Arc<[u8]>)>>,
 }
 
-/// Followers that all begin to fetch a large file at once wait for each other: no longer than this is that spread.
+/// Followers that all begin to fetch a large file at once wait for each other: no longer than this
+/// is that spread.
 const LONGEST_SPREAD: Duration = Duration::from_secs(2);
 /// Files up to this size are fetched at once: a connection costs as much.
 const NOT_SPREAD: u64 = 64 << 10;
@@ -137,6 +163,7 @@ impl Desk {
             counts: Counts::default(),
             shelf,
             gate: Gate::new(limits.transfers),
+            handshakes: Handshakes::new(limits.handshakes, limits.handshakes_of_one),
             limits,
             spread: AtomicU64::new(0),
             claimed: Mutex::default(),
@@ -144,8 +171,8 @@ impl Desk {
         }
     }
 
-    /// From now on this is the newest announcement of a subnet; polls that wait for one get it, and blobs are begun after that. None: there is
-    /// nothing to say of it, and polls wait.
+    /// From now on this is the newest announcement of a subnet; polls that wait for one get it, and
+    /// blobs are begun after that. None: there is nothing to say of it, and polls wait.
     pub fn announce(&self, prefix: u64, offer: Option<Offer>) {
         let is_news = offer.is_some();
         self.board.put(prefix, offer, |polls| {
@@ -160,7 +187,8 @@ impl Desk {
         self.board.newest(prefix)
     }
 
-    /// A blob of so many bytes, or a patch, is what most who ask here will fetch next: sets how far they spread that.
+    /// A blob of so many bytes, or a patch, is what most who ask here will fetch next: sets how far
+    /// they spread that.
     pub fn will_be_fetched(&self, bytes: u64) {
         let hosts = self.counts.connections.load(Ordering::Relaxed) as u64;
         let milliseconds =
@@ -196,7 +224,8 @@ impl Desk {
         }
     }
 
-    /// From now on this is the root file for who asks for this version: hosts with an older one take it if its signatures let them.
+    /// From now on this is the root file for who asks for this version: hosts with an older one
+    /// take it if its signatures let them.
     pub fn has_root(&self, version: u32, packed: Arc<[u8]>) {
         let mut root = self.root.lock().unwrap_or_else(PoisonError::into_inner);
         *root = Some((version, packed));
@@ -232,8 +261,14 @@ impl Desk {
     }
 }
 
-/// Serves until `ends` is ready; connections end with the runtime. Errors: none of a connection; those of accepting are waited out.
-pub async fn serve(listener: TcpListener, desk: Arc<Desk>, ends: impl Future<Output = ()>) {
+/// Serves until `ends` is ready; connections end with the runtime. `tls`: nothing else is spoken
+/// then. Errors: none of a connection; those of accepting are waited out.
+pub async fn serve(
+    listener: TcpListener,
+    desk: Arc<Desk>,
+    tls: Option<Tls>,
+    ends: impl Future<Output = ()>,
+) {
     tokio::pin!(ends);
     loop {
         let accepted = tokio::select! {
@@ -241,7 +276,7 @@ pub async fn serve(listener: TcpListener, desk: Arc<Desk>, ends: impl Future<Out
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, _)) => admit(stream, &desk),
+            Ok((stream, from)) => connection::admit(stream, from, &desk, tls.as_ref()),
             // No descriptors, no memory: those that are open will give some back.
             Err(error) if is_shortage(&error) => {
                 tokio::time::sleep(Duration::from_millis(50)).await
@@ -258,84 +293,4 @@ fn is_shortage(error: &io::Error) -> bool {
     [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM]
         .iter()
         .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
-}
-
-/// Takes a connection on, or closes it where there are enough.
-fn admit(stream: TcpStream, desk: &Arc<Desk>) {
-    let open = desk.counts.connections.fetch_add(1, Ordering::Relaxed);
-    let place = Place(Arc::clone(desk));
-    if open >= desk.limits.connections {
-        desk.counts.turned_away.fetch_add(1, Ordering::Relaxed);
-        return;
-    }
-    tokio::spawn(async move {
-        // Short answers to who waits: none is held back to fill a packet.
-        let _ = stream.set_nodelay(true);
-        connection(stream, &place.0).await;
-    });
-}
-
-/// A connection that counts as open.
-struct Place(Arc<Desk>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.counts.connections.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Until it is closed from there, breaks the protocol, or takes something too slowly.
-async fn connection(mut stream: TcpStream, desk: &Desk) {
-    let mut rest = Vec::new();
-    loop {
-        let head = match head::next(&mut stream, &mut rest, desk.limits.head).await {
-            Ok(head) => head,
-            Err(NoHead::Over) => return,
-            Err(NoHead::Odd) => {
-                desk.counts.refused.fetch_add(1, Ordering::Relaxed);
-                let words = "this is no request that is taken here\n";
-                let refusal = Refusal {
-                    status: BAD_REQUEST,
-                    words,
-                };
-                let _ = send(&mut stream, refusal.into_reply(), None, desk).await;
-                return;
-            }
-        };
-        let answer = tokio::select! {
-            // Looked at first: an answer for nobody would take a place.
-            biased;
-            () = gone(&stream) => return,
-            answer = desk.answer(&head) => answer,
-        };
-        let (reply, sending) = answer;
-        if send(&mut stream, reply, sending, desk).await.is_err() || !head.stays {
-            return;
-        }
-    }
-}
-
-/// Ready when the other side has closed. One that has sent more is not looked at further.
-async fn gone(stream: &TcpStream) {
-    if matches!(stream.peek(&mut [0]).await, Ok(1..)) {
-        std::future::pending::<()>().await;
-    }
-}
-
-/// Errors: the connection is to be closed.
-async fn send(
-    stream: &mut TcpStream,
-    reply: Reply,
-    sending: Option<Sending>,
-    desk: &Desk,
-) -> io::Result<()> {
-    let bytes = reply.into_bytes();
-    let written = tokio::time::timeout(desk.limits.grace, stream.write_all(&bytes));
-    written
-        .await
-        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
-    match sending {
-        Some(sending) => sending.send(stream, desk).await,
-        None => Ok(()),
-    }
 }

@@ -1,4 +1,5 @@
-//! A poll: kept until there is news. What is news, and how long a poll is kept, says `sa_fleet::offer`.
+//! A poll: kept until there is news. What is news, and how long a poll is kept, says
+//! `sa_fleet::offer`.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -62,7 +63,8 @@ fn of_news(news: &News<'_>) -> Reply {
     Reply::with_body(OK, news.announcement, &fields)
 }
 
-/// Down to whole ones: of what remains a moment less is right, and what was held a moment less makes the deadline earlier, too.
+/// Down to whole ones: of what remains a moment less is right, and what was held a moment less
+/// makes the deadline earlier, too.
 fn milliseconds(time: Duration) -> String {
     time.as_millis().to_string()
 }

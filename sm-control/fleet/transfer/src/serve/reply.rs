@@ -31,7 +31,8 @@ pub(super) struct Refusal {
 }
 
 impl Reply {
-    /// With `length` bytes behind it, which may be a file's. Fields are ours: nothing in them comes from who asks.
+    /// With `length` bytes behind it, which may be a file's. Fields are ours: nothing in them comes
+    /// from who asks.
     pub(super) fn new((code, words): Status, length: u64, fields: &[(&str, String)]) -> Self {
         let mut head = format!("HTTP/1.1 {code} {words}\r\n");
         if code != NO_CONTENT.0 {
@@ -54,6 +55,13 @@ impl Reply {
             body: body.to_vec(),
             ..Self::new(status, body.len() as u64, fields)
         }
+    }
+
+    /// Says that no other request is taken on this connection.
+    pub(super) fn closing(mut self) -> Self {
+        self.head.truncate(self.head.len() - 2);
+        self.head.push_str("connection: close\r\n\r\n");
+        self
     }
 
     /// As it goes out: in one piece, so that it is one packet.

@@ -1,8 +1,9 @@
 //! One connection of the control socket.
 //!
-//! Requests of one connection are answered one after the other. A status is answered here, from what is
-//! written up; an order waits for the thread that loads, which may be in the middle of a load, and its
-//! client waits as long. What is read is bounded in bytes and in time before it is parsed.
+//! Requests of one connection are answered one after the other. A status is answered here, from
+//! what is written up; an order waits for the thread that loads, which may be in the middle of a
+//! load, and its client waits as long. What is read is bounded in bytes and in time before it is
+//! parsed.
 //!
 //! ```text
 //!  read a line: 4,096 bytes, 5 s ──> parse ──> status: at once
@@ -24,6 +25,7 @@ use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+use super::fleet::Fleet;
 use super::health_report::HealthReport;
 use super::maintenance::{Forgotten, Report, Task, Wish};
 use super::status_report::StatusReport;
@@ -85,6 +87,16 @@ enum Request {
     LidList {},
     /// Gives some back.
     LidForget(Forgotten),
+    /// Who is of the fleet, and what is in force there.
+    FleetStatus {},
+    /// This daemon leads.
+    FleetPromote {
+        /// The term is greater than this.
+        #[serde(default)]
+        above: Option<u64>,
+    },
+    /// Nobody answers any more.
+    FleetWithdraw {},
 }
 
 /// What is done for it.
@@ -99,6 +111,8 @@ enum Asked {
     Explain(Question),
     /// By a thread of its own.
     DryRun,
+    /// Of the fleet.
+    Fleet(Fleet),
     /// The thread that loads does it.
     Work(Work),
 }
@@ -112,6 +126,9 @@ impl Request {
             Self::Drained {} => return Asked::Drained,
             Self::Explain(question) => return Asked::Explain(question),
             Self::Reload { dry_run: true } => return Asked::DryRun,
+            Self::FleetStatus {} => return Asked::Fleet(Fleet::Status),
+            Self::FleetPromote { above } => return Asked::Fleet(Fleet::Promote { above }),
+            Self::FleetWithdraw {} => return Asked::Fleet(Fleet::Withdraw),
             Self::Reload { dry_run: false } => Work::Order(Order::Reload),
             Self::Rollback {} => Work::Order(Order::Rollback { to: None }),
             Self::Drain { part, force } => Work::Maintenance(Task::Drain { part, force }),
@@ -192,6 +209,7 @@ async fn answer(
             context.admit(peer)?;
             return super::dry_run::answer(peer, context, output).await;
         }
+        Asked::Fleet(asked) => return super::fleet::answer(asked, peer, context),
         Asked::Work(work) => work,
     };
     context.admit(peer)?;
@@ -229,8 +247,9 @@ fn drained(context: &Context) -> Result<Answer, Refusal> {
 }
 
 impl Context {
-    /// By the user that the kernel told at the beginning: a request cannot say who it is from. Errors: it may only ask.
-    fn admit(&self, peer: Peer) -> Result<(), Refusal> {
+    /// By the user that the kernel told at the beginning: a request cannot say who it is from.
+    /// Errors: it may only ask.
+    pub(super) fn admit(&self, peer: Peer) -> Result<(), Refusal> {
         if peer.may_command {
             return Ok(());
         }
@@ -267,6 +286,10 @@ mod tests {
             force: false,
         };
         assert_eq!(verb("{\"verb\":\"drain\",\"part\":\"S0:3\"}\n"), Ok(drain));
+        for (text, above) in [("", None), (",\"above\":7", Some(7))] {
+            let text = format!("{{\"verb\":\"fleet-promote\"{text}}}\n");
+            assert_eq!(verb(&text), Ok(Request::FleetPromote { above }));
+        }
         for (text, said) in [
             ("\n", "EOF"),
             ("{\"verb\":\"stop\"}\n", "unknown variant `stop`"),
@@ -276,6 +299,14 @@ mod tests {
                 "unknown field `node`",
             ),
             ("{\"verb\":\"plan\",\"x\":1}\n", "unknown field `x`"),
+            (
+                "{\"verb\":\"fleet-status\",\"above\":1}\n",
+                "unknown field `above`",
+            ),
+            (
+                "{\"verb\":\"fleet-promote\",\"above\":-1}\n",
+                "expected u64",
+            ),
             ("{\"verb\":\"drain\"}\n", "missing field `part`"),
             (
                 "{\"verb\":\"explain\",\"source\":\"a\"}\n",

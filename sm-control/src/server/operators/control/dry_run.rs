@@ -1,4 +1,5 @@
-//! `reload` with `dry_run`: what a reload would put into service, and how that differs from what is there.
+//! `reload` with `dry_run`: what a reload would put into service, and how that differs from what is
+//! there.
 //!
 //! ```text
 //!  > {"verb":"reload","dry_run":true}
@@ -6,9 +7,9 @@
 //!  < {"ok":false,"code":"failed","error":"policy.conf:4:7: ..; the snapshot in service stays"}       in the words of a reload
 //! ```
 //!
-//! The work is that of the thread that loads, done by another one; nothing is put into service. It takes the time and the memory of a
-//! load, so it is for those who may order one, and there is one at a time. It is for who asked: when the connection is gone, the work
-//! ends.
+//! The work is that of the thread that loads, done by another one; nothing is put into service. It
+//! takes the time and the memory of a load, so it is for those who may order one, and there is one
+//! at a time. It is for who asked: when the connection is gone, the work ends.
 
 use std::time::Duration;
 
@@ -51,7 +52,8 @@ pub(in crate::server) struct DryRunReport {
     pub(in crate::server) epoch: Option<u64>,
     /// Of what is in service.
     pub(in crate::server) digest_in_service: Option<String>,
-    /// Of what was compiled, under the number and the time of what is in service: the same digest means the same bytes.
+    /// Of what was compiled, under the number and the time of what is in service: the same digest
+    /// means the same bytes.
     pub(in crate::server) digest: String,
     /// They are the same.
     pub(in crate::server) same: bool,
@@ -65,7 +67,8 @@ pub(in crate::server) struct DryRunReport {
     pub(in crate::server) changes: Vec<String>,
     /// Forwarding entries that are others than those of the load before; none where there was none.
     pub(in crate::server) entries_changed: Option<u64>,
-    /// What changes for requests of all kinds by the policy; none where it is the same, and where there is none.
+    /// What changes for requests of all kinds by the policy; none where it is the same, and where
+    /// there is none.
     pub(in crate::server) policy: Option<PolicyReport>,
     /// What could not be compared, and why, in sentences.
     pub(in crate::server) not_compared: Vec<String>,
@@ -101,7 +104,8 @@ pub(in crate::server) struct PolicyReport {
     pub(in crate::server) rules: Option<usize>,
     /// Levels and groups that differ, in sentences.
     pub(in crate::server) changes: Vec<String>,
-    /// Ordered pairs of ports for which some request gets another level; none where they were not counted.
+    /// Ordered pairs of ports for which some request gets another level; none where they were not
+    /// counted.
     pub(in crate::server) pairs_changed: Option<u64>,
     /// All kinds of requests were looked at; else the numbers of pairs are lower bounds.
     pub(in crate::server) complete: Option<bool>,
@@ -126,7 +130,8 @@ pub(in crate::server) struct LevelTransition {
     pub(in crate::server) asked: String,
 }
 
-/// Waits as long as it takes, and no longer than who asked. Errors: it may not begin; a reload would fail, in its words; it gave up.
+/// Waits as long as it takes, and no longer than who asked. Errors: it may not begin; a reload
+/// would fail, in its words; it gave up.
 pub(super) async fn answer(
     peer: Peer,
     context: &Context,
@@ -148,7 +153,8 @@ pub(super) async fn answer(
     }
 }
 
-/// Whether nobody is there any more to read a reply. A client that has only ended its requests still waits.
+/// Whether nobody is there any more to read a reply. A client that has only ended its requests
+/// still waits.
 async fn has_left(output: &OwnedWriteHalf) -> bool {
     // Never waits for long: what can be written to is ready, and so is what is gone; one that takes nothing is there.
     let ready = timeout(LOOK, output.ready(Interest::WRITABLE)).await;

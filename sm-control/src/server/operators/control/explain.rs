@@ -5,9 +5,9 @@
 //!  < {"ok":true,"schema":"sapphired.explain/1","epoch":7,"not_ready":null,"account":{"source":{..},..}}
 //! ```
 //!
-//! It is made on the threads that make pages, never on the one that loads: that may be busy for minutes. What it costs is one
-//! answer, one pass over the rules and one walk. Those who may only ask have [`PLACES`] of their own, so that they keep nobody out
-//! who may command.
+//! It is made on the threads that make pages, never on the one that loads: that may be busy for
+//! minutes. What it costs is one answer, one pass over the rules and one walk. Those who may only
+//! ask have [`PLACES`] of their own, so that they keep nobody out who may command.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,8 @@ use super::{Answer, Context, Peer, Refusal};
 use crate::config::Config;
 use crate::server::operators::in_force::{Force, InForce, Unknown};
 
-/// Explanations that are made or wait, of each of the two kinds of askers. More are told to come again.
+/// Explanations that are made or wait, of each of the two kinds of askers. More are told to come
+/// again.
 const PLACES: usize = 8;
 
 /// Looks at what is in force, where the next snapshot is about to come, and the rest between two.

@@ -1,15 +1,16 @@
 //! How the links of the subnet are, as an object for programs.
 //!
-//! Fields are only ever added under one [`SCHEMA`]; what is absent is null. What single ports count is told of one node at a time: a
-//! large subnet has hundreds of thousands.
+//! Fields are only ever added under one [`SCHEMA`]; what is absent is null. What single ports count
+//! is told of one node at a time: a large subnet has hundreds of thousands.
 //!
 //! ```text
 //!  {"verb": "health"}                    findings, the worst first, and sums
 //!  {"verb": "health", "node": "L0"}      the same, and each port of that node with its counters
 //! ```
 //!
-//! Places are told in parts (GUID, port, name), so that a program need not take sentences apart; `what`, `cause` and `remedy` are for people. Times
-//! are ages, as the daemon counts time from its own start.
+//! Places are told in parts (GUID, port, name), so that a program need not take sentences apart;
+//! `what`, `cause` and `remedy` are for people. Times are ages, as the daemon counts time from its
+//! own start.
 
 use core::time::Duration;
 

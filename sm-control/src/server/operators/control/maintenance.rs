@@ -14,7 +14,8 @@
 //! | drain, undrain, apply | the same | when the switches have answered |
 //! | LIDs | the same | between two sweeps |
 //!
-//! A refusal has the code `refused`: the subnet does not allow it, and nothing has changed. With the code `failed` it may stand in part.
+//! A refusal has the code `refused`: the subnet does not allow it, and nothing has changed. With
+//! the code `failed` it may stand in part.
 //!
 //! Fields are only added under a schema, as of the status.
 
@@ -55,11 +56,13 @@ pub(in crate::server) enum Task {
     Forget(Forgotten),
 }
 
-/// A change to be planned. Shape: all of what is given, together; nothing: what a reload would write.
+/// A change to be planned. Shape: all of what is given, together; nothing: what a reload would
+/// write.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::server) struct Wish {
-    /// A policy, `partitions.conf`, `opensm.conf`, `torus-2QoS.conf`, or a configuration of this daemon, whole or in parts. An absolute path.
+    /// A policy, `partitions.conf`, `opensm.conf`, `torus-2QoS.conf`, or a configuration of this
+    /// daemon, whole or in parts. An absolute path.
     #[serde(default)]
     pub(in crate::server) change: Option<PathBuf>,
     /// By name.
@@ -265,7 +268,8 @@ pub(in crate::server) struct DrainReport {
     pub(in crate::server) hosts_without_another_way: u64,
     /// Ordered pairs, those of these hosts among them.
     pub(in crate::server) pairs_without_another_way: u64,
-    /// They have lost it already, as the engine has no routes but those for a switch that has failed.
+    /// They have lost it already, as the engine has no routes but those for a switch that has
+    /// failed.
     pub(in crate::server) severed: bool,
     /// Whether it outlives a restart.
     pub(in crate::server) kept: bool,

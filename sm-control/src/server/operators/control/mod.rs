@@ -1,7 +1,7 @@
 //! The control socket: one JSON object per line in, one per line out.
 //!
-//! Whoever may connect may ask for the status, and why a pair gets its answer. What changes something is for root and the daemon's
-//! user, as the kernel says who it is that asks.
+//! Whoever may connect may ask for the status, and why a pair gets its answer. What changes
+//! something is for root and the daemon's user, as the kernel says who it is that asks.
 //!
 //! ```text
 //!  > {"verb": "status"}
@@ -10,15 +10,18 @@
 //!  < {"ok":false,"code":"denied","error":"only root and the daemon's user (uid 0) may do this, ..."}
 //! ```
 //!
-//! `code` is for programs and belongs to the interface: `bad-request`, `denied`, `busy`, `failed`, `refused` (of maintenance: the
-//! subnet does not allow it, and nothing has changed).
-//! `error` is for people and may change.
+//! `code` is for programs and belongs to the interface: `bad-request`, `denied`, `busy`, `failed`,
+//! `refused` (of maintenance: the subnet does not allow it, and nothing has changed). `error` is
+//! for people and may change.
 //!
-//! A line is bounded, and so is the number of connections: whoever may connect may be anybody on this machine.
+//! A line is bounded, and so is the number of connections: whoever may connect may be anybody on
+//! this machine.
 
 mod connection;
 mod dry_run;
 mod explain;
+mod fleet;
+mod fleet_report;
 mod health_report;
 pub(in crate::server) mod maintenance;
 mod socket;
@@ -44,6 +47,7 @@ pub(in crate::server) use dry_run::{
 };
 use explain::Explained;
 pub(in crate::server) use explain::Explainer;
+use fleet_report::FleetReport;
 use health_report::HealthReport;
 use maintenance::{Report, Task};
 pub(in crate::server) use socket::Socket;
@@ -155,6 +159,14 @@ pub(in crate::server) enum Answer {
     DryRun(Box<DryRunReport>),
     /// To what is asked of the Subnet Manager.
     Maintained(Box<Report>),
+    /// To `fleet-status`.
+    Fleet(Box<FleetReport>),
+    /// To `fleet-promote` and `fleet-withdraw`.
+    FleetOrdered {
+        /// Of the verb.
+        #[serde(skip)]
+        schema: &'static str,
+    },
 }
 
 impl Answer {
@@ -168,6 +180,8 @@ impl Answer {
             Self::Reloaded { .. } => Some("sapphired.reload/1"),
             Self::DryRun(_) => Some("sapphired.reload-dry-run/1"),
             Self::Maintained(report) => Some(report.schema()),
+            Self::Fleet(_) => Some("sapphired.fleet-status/1"),
+            Self::FleetOrdered { schema } => Some(schema),
         }
     }
 }

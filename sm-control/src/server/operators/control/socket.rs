@@ -1,9 +1,9 @@
 //! The name of the control socket in the file system.
 //!
-//! Between `bind` and `chmod` anybody could connect, and between a check and a use somebody could put a
-//! link in the place. So the socket is made in a directory of this process alone, gets its owner and mode
-//! there, and is then moved to its name in one step; every path is relative to a directory that is held
-//! open. What a killed daemon left of that is swept at the next start.
+//! Between `bind` and `chmod` anybody could connect, and between a check and a use somebody could
+//! put a link in the place. So the socket is made in a directory of this process alone, gets its
+//! owner and mode there, and is then moved to its name in one step; every path is relative to a
+//! directory that is held open. What a killed daemon left of that is swept at the next start.
 //!
 //! ```text
 //!  /run/sapphire/.c8f3a60d21b4e957/      mode 0700, held open, locked

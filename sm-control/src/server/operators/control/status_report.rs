@@ -1,7 +1,8 @@
 //! The status as an object for programs.
 //!
-//! Fields are only ever added under one [`SCHEMA`]: whoever reads it may rely on those that there are,
-//! and skips those that it does not know. What is absent is null, so that every status has every field.
+//! Fields are only ever added under one [`SCHEMA`]: whoever reads it may rely on those that there
+//! are, and skips those that it does not know. What is absent is null, so that every status has
+//! every field.
 //!
 //! Times are told twice where both are of use: as Unix time, to be compared with other logs, and as
 //! an age, to be read at once. Nothing here is secret, but it says much about a fabric: who may
@@ -29,6 +30,7 @@ use serde::ser::{SerializeMap, Serializer};
 use self::port::Port;
 use self::slow_lane::SlowLane;
 use self::subnet_manager::SubnetManager;
+use super::fleet_report::FleetReport;
 use crate::server::operators::counts::{Counts, Event};
 use crate::server::operators::status::{self, Status};
 
@@ -81,6 +83,8 @@ pub(in crate::server) struct StatusReport {
     subnet_manager: Option<SubnetManager>,
     /// None without one.
     local_service: Option<LocalService>,
+    /// None without `[fleet]`.
+    fleet: Option<FleetReport>,
     /// None before it runs.
     slow_lane: Option<SlowLane>,
     /// In the order of the configuration.
@@ -211,6 +215,7 @@ impl StatusReport {
                 .sweeps()
                 .map(|sweeps| SubnetManager::new(sweeps, status.observed())),
             local_service: status.local().map(LocalService::new),
+            fleet: status.fleet().map(|fleet| FleetReport::of(fleet, false)),
             slow_lane: status.lane().map(SlowLane::new),
             ports: status.ports.iter().map(Port::new).collect(),
         }
@@ -343,6 +348,7 @@ mod tests {
                 "shadow",
                 "subnet_manager",
                 "local_service",
+                "fleet",
                 "slow_lane",
                 "ports",
             ]

@@ -5,8 +5,8 @@
 //!  Accept: text/plain, */*, or none                             ─> text 0.0.4        curl, promtool, agents that know no other
 //! ```
 //!
-//! The library writes OpenMetrics. The older format differs in three lines of what is used here: a counter's family has `_total` in its
-//! name, there is no unit, and no end is marked.
+//! The library writes OpenMetrics. The older format differs in three lines of what is used here: a
+//! counter's family has `_total` in its name, there is no unit, and no end is marked.
 
 /// A text format of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +18,8 @@ pub(in crate::server) enum Format {
 }
 
 impl Format {
-    /// What a client with these `Accept` headers gets. One that takes both equally gets OpenMetrics; who says nothing, or nothing that is
-    /// known here, the older one, which all read.
+    /// What a client with these `Accept` headers gets. One that takes both equally gets
+    /// OpenMetrics; who says nothing, or nothing that is known here, the older one, which all read.
     pub(in crate::server) fn accepted<'a>(accept: impl Iterator<Item = &'a str>) -> Self {
         let (mut open, mut plain) = (0.0, 0.0);
         for range in accept.flat_map(|line| line.split(',')) {

@@ -1,7 +1,8 @@
 //! Metrics of the links of the subnet.
 //!
-//! What to watch: `sapphire_health_findings` by kind, above 0 for a `fault`; `sapphire_health_oldest_seconds` far above the period (ports
-//! are not reached); `sapphire_health_unanswered_total` that rises.
+//! What to watch: `sapphire_health_findings` by kind, above 0 for a `fault`;
+//! `sapphire_health_oldest_seconds` far above the period (ports are not reached);
+//! `sapphire_health_unanswered_total` that rises.
 //!
 //! | to see | look at |
 //! |---|---|
@@ -10,8 +11,8 @@
 //! | that somebody clears counters | `sapphire_health_resets_total` |
 //! | whether the rate is enough | `sapphire_health_oldest_seconds` beside `period_s` |
 //!
-//! Series are as many as there are kinds and counters, however large the subnet is: no port has one of its own. What a port has counted,
-//! `sapphire fabric health --node` tells.
+//! Series are as many as there are kinds and counters, however large the subnet is: no port has one
+//! of its own. What a port has counted, `sapphire fabric health --node` tells.
 
 use core::fmt;
 use core::time::Duration;

@@ -1,18 +1,19 @@
 //! The status as metrics, in OpenMetrics or the older text format of Prometheus.
 //!
-//! Workers count for themselves; here their counters are only read, when somebody asks: a page costs a
-//! worker nothing but the cache lines of its counters. Families come in the order in which they are
-//! written here, from the daemon down to its ports; names, labels and their values are an interface
-//! (`docs/operating.md` lists them), help texts are not.
+//! Workers count for themselves; here their counters are only read, when somebody asks: a page
+//! costs a worker nothing but the cache lines of its counters. Families come in the order in which
+//! they are written here, from the daemon down to its ports; names, labels and their values are an
+//! interface (`docs/operating.md` lists them), help texts are not.
 //!
 //! Sizes and epochs are gauges, hence floating point: exact up to 2^53.
 //!
 //! ```text
-//!  GET /metrics ─> Metrics::text ─> OfStatus::encode ─> daemon, sweeps, health, local_service, ports ─> Page ─┬─> Format ─> text
+//!  GET /metrics ─> Metrics::text ─> OfStatus::encode ─> daemon, sweeps, health, local_service, fleet, ports ─> Page ─┬─> Format ─> text
 //!                               OfProcess::encode ─> process ──────────────────────────────────────────────────────┘
 //! ```
 
 mod daemon;
+mod fleet;
 mod format;
 mod health;
 mod local_service;
@@ -77,6 +78,7 @@ impl Collector for OfStatus {
         sweeps::write(status, &mut page)?;
         health::write(status, &mut page)?;
         local_service::write(status, &mut page)?;
+        fleet::write(status, &mut page)?;
         ports::write(status, &mut page)
     }
 }

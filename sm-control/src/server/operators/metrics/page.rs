@@ -41,7 +41,8 @@ pub(super) fn truth(is_so: bool) -> f64 {
 pub(super) struct Histogram {
     pub(super) sum: f64,
     pub(super) count: u64,
-    /// Upper bounds, and how many lie between that before and this. Shape: ascending, the last is infinite.
+    /// Upper bounds, and how many lie between that before and this. Shape: ascending, the last is
+    /// infinite.
     pub(super) buckets: Vec<(f64, u64)>,
 }
 

@@ -166,8 +166,8 @@ fn handles(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     )
 }
 
-/// How long batches took, and requests waited for their replies. Only where batches are sampled (`sample_every`), since a clock is read
-/// for each of those.
+/// How long batches took, and requests waited for their replies. Only where batches are sampled
+/// (`sample_every`), since a clock is read for each of those.
 fn times(status: &Status, page: &mut Page<'_>) -> fmt::Result {
     let ports = status.ports.iter().enumerate();
     let sampled = ports.filter_map(|(nth, port)| Some((nth.to_string(), port.stats.sampling()?)));

@@ -1,6 +1,7 @@
 //! Metrics of the process itself, by the names that all exporters give them, without `sapphire_`.
 //!
-//! From `/proc/self`. What cannot be read is left out: a 0 would look like a process without memory.
+//! From `/proc/self`. What cannot be read is left out: a 0 would look like a process without
+//! memory.
 
 use core::fmt;
 

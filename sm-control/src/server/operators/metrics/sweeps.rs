@@ -1,10 +1,11 @@
 //! Metrics of the Subnet Manager of this process.
 //!
-//! What to watch: `sapphire_sm_sweep_failures_total` that rises (the subnet is not followed), `sapphire_sm_findings` above 0 (devices that
-//! want a person), `sapphire_sm_up_seconds` that does not rise (no sweep comes to its end).
+//! What to watch: `sapphire_sm_sweep_failures_total` that rises (the subnet is not followed),
+//! `sapphire_sm_findings` above 0 (devices that want a person), `sapphire_sm_up_seconds` that does
+//! not rise (no sweep comes to its end).
 //!
-//! `sapphire_sm_sets_total` rises with each change of the subnet; where nothing changes and it rises, a device does not keep what it
-//! is told.
+//! `sapphire_sm_sets_total` rises with each change of the subnet; where nothing changes and it
+//! rises, a device does not keep what it is told.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};

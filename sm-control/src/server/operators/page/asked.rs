@@ -1,4 +1,5 @@
-//! Requests by attribute: what workers have sampled and the slow lane has counted, over the last seconds.
+//! Requests by attribute: what workers have sampled and the slow lane has counted, over the last
+//! seconds.
 //!
 //! ```text
 //!  every second: replies 5,000   sampled {Get(PathRecord): 60, GetMulti: 20}   lane {NodeRecord: 3}
@@ -6,8 +7,9 @@
 //!                4,000 replies in 10 s, three of four for Get(PathRecord) ──> 300 and 100 a second; 0.5 by the lane
 //! ```
 //!
-//! A worker counts by attribute only in the batches that it times. How many replies there were is known in full, so the sample says no
-//! more than how they are shared out. Rates look back for ten seconds, not one: one batch in 1,000 is few.
+//! A worker counts by attribute only in the batches that it times. How many replies there were is
+//! known in full, so the sample says no more than how they are shared out. Rates look back for ten
+//! seconds, not one: one batch in 1,000 is few.
 
 use core::num::NonZeroU32;
 use std::collections::VecDeque;
@@ -105,7 +107,8 @@ impl Window {
             })
     }
 
-    /// Replies of a kind in a second, by its share of the sampled ones; none where there were replies and none of them was sampled.
+    /// Replies of a kind in a second, by its share of the sampled ones; none where there were
+    /// replies and none of them was sampled.
     fn share(&self, nth: usize) -> Option<f64> {
         let (first, last, seconds) = self.ends()?;
         let replies = last.replies.saturating_sub(first.replies);

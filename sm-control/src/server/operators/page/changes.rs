@@ -1,4 +1,5 @@
-//! What a policy would change, as the page shows it: the comparison is the compiler's ([`PolicyChange`]), as in `sapphire policy check`.
+//! What a policy would change, as the page shows it: the comparison is the compiler's
+//! ([`PolicyChange`]), as in `sapphire policy check`.
 
 use policy::Policy;
 use policy::diff::{GroupChange, Transition};

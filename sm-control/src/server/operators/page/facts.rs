@@ -17,8 +17,8 @@ use sm_health::Severity;
 
 use super::super::status::{PortRow, Status};
 use super::super::sweeps::Sweeps;
-use super::Page;
 use super::readings::Readings;
+use super::{Page, fleet};
 
 /// Problems that are shown; the log has all.
 const SHOWN: usize = 50;
@@ -49,7 +49,7 @@ pub(super) fn overview(page: &Page) -> Overview {
     }
 }
 
-/// What somebody should look at: the daemon's own, those of sweeps, those of links.
+/// What somebody should look at: the fleet's, the daemon's own, those of sweeps, those of links.
 fn problems(status: &Status) -> Vec<Problem> {
     let told = |what: String| Problem {
         is_fault: true,
@@ -59,7 +59,7 @@ fn problems(status: &Status) -> Vec<Problem> {
         since: None,
         switch: None,
     };
-    let mut problems = Vec::new();
+    let mut problems: Vec<Problem> = fleet::problem(status).into_iter().collect();
     if let Some(failure) = status.failure() {
         problems.push(Problem {
             cause: Some(format!(
@@ -156,6 +156,7 @@ fn daemon(status: &Status) -> Vec<Fact> {
     if let Some(passive) = status.passive() {
         facts.push(Fact::new("Passive", passive));
     }
+    facts.extend(fleet::fact(status));
     let standing = status.sm_facts();
     facts.extend(
         standing

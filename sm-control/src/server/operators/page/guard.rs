@@ -1,17 +1,20 @@
 //! Who may read a page by which name, and what the browser may do with it.
 //!
-//! A page of any site may have a browser ask `http://its.name/` and give that name the address of this listener: then its script could read
-//! what is here (DNS rebinding). A request carries the name that was asked for, so names that are not this listener's are refused: an
-//! address, `localhost`, and on a listener for other machines the name of this one pass.
+//! A page of any site may have a browser ask `http://its.name/` and give that name the address of
+//! this listener: then its script could read what is here (DNS rebinding). A request carries the
+//! name that was asked for, so names that are not this listener's are refused: an address,
+//! `localhost`, and on a listener for other machines the name of this one pass.
 //!
 //! ```text
 //!  Host: 127.0.0.1:9090     served        Host: evil.example:9090     421
 //! ```
 //!
-//! What is sent by POST has to come from a page of this listener: browsers say with each which site it is from (`Origin`), also where a
-//! page of another site sends a form here. A program says nothing and is let through: what changes something needs a token besides.
+//! What is sent by POST has to come from a page of this listener: browsers say with each which site
+//! it is from (`Origin`), also where a page of another site sends a form here. A program says
+//! nothing and is let through: what changes something needs a token besides.
 //!
-//! `/metrics`, `/health` and `/ready` are not guarded: they had no such rule before, and monitors use names of their own.
+//! `/metrics`, `/health` and `/ready` are not guarded: they had no such rule before, and monitors
+//! use names of their own.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -23,8 +26,9 @@ use axum::response::{IntoResponse, Response};
 
 use super::Page;
 
-/// What browsers are told with everything that is here. Nothing but what comes from here, and nothing that stands in a document
-/// itself, is run or loaded; nobody may put a page into a frame; nothing is kept.
+/// What browsers are told with everything that is here. Nothing but what comes from here, and
+/// nothing that stands in a document itself, is run or loaded; nobody may put a page into a frame;
+/// nothing is kept.
 const HEADERS: [(HeaderName, &str); 6] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -90,7 +94,8 @@ impl Hosts {
     }
 }
 
-/// Whether a browser sends this from a page of this listener, or no browser does. The host was judged before.
+/// Whether a browser sends this from a page of this listener, or no browser does. The host was
+/// judged before.
 fn is_own_form(headers: &HeaderMap) -> bool {
     let of = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let host = of(header::HOST).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The page for people: addresses, and where the values come from. What it looks like is `sa-page`'s.
+//! The page for people: addresses, and where the values come from. What it looks like is
+//! `sa-page`'s.
 //!
 //! ```text
 //!  request ── guard: Host, headers ──> address ──> a place among PLACES ──> thread sa-page: values -> document ──> reply
@@ -13,15 +14,19 @@
 //! | `/policy` | a policy that is tried | what is in force |
 //! | `/rollback` | what it would change, and its order | what is in force and was before |
 //! | `/snapshots`, `/events` | what is kept, what happened | status |
+//! | `/fleet` | who has what; 404 without `[fleet]` | what the fleet's part says of itself |
 //! | `/page.css`, `/page.js`, `/page.svg` | style, script, icon | constants |
 //!
-//! One address changes something, `/rollback` by POST, and only with a token ([`orders`]); a policy is tried by POST, too ([`policies`]), as it
-//! does not fit into an address. All others answer GET alone. Work is bounded: [`MAKERS`] documents are made at a time, [`PLACES`]
-//! may wait, whoever comes then is told to come again. A worker is never asked: counters are read, snapshots are looked at.
+//! One address changes something, `/rollback` by POST, and only with a token ([`orders`]); a policy
+//! is tried by POST, too ([`policies`]), as it does not fit into an address. All others answer GET
+//! alone. Work is bounded: [`MAKERS`] documents are made at a time, [`PLACES`] may wait, whoever
+//! comes then is told to come again. A worker is never asked: counters are read, snapshots are
+//! looked at.
 
 mod asked;
 mod changes;
 mod facts;
+mod fleet;
 mod guard;
 mod marks;
 mod orders;
@@ -137,6 +142,7 @@ impl Page {
         made(Shell {
             not_ready: why.as_deref(),
             epoch,
+            has_fleet: self.status.fleet().is_some(),
         })
     }
 }
@@ -154,6 +160,7 @@ pub(in crate::server) fn routes(page: Arc<Page>) -> Router {
         .route("/policy", get(policies::form).post(policies::tried))
         .route("/rollback", get(orders::form).post(orders::roll_back))
         .route("/snapshots", get(snapshots))
+        .route("/fleet", get(fleet))
         .route("/events", get(events))
         .route("/events/stream", get(stream::stream))
         .route(
@@ -236,6 +243,19 @@ async fn snapshots(State(page): State<Arc<Page>>) -> Response {
     made(page, |page| {
         let values = values::snapshots(page);
         page.shown(|shell| sa_page::snapshots::page(shell, &values))
+            .into()
+    })
+    .await
+}
+
+/// Where this host is of no fleet there is no such page.
+async fn fleet(State(page): State<Arc<Page>>) -> Response {
+    if page.status.fleet().is_none() {
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    made(page, |page| {
+        let values = page.status.fleet().map(fleet::fleet).unwrap_or_default();
+        page.shown(|shell| sa_page::fleet::page(shell, &values))
             .into()
     })
     .await

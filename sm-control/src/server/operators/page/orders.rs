@@ -6,8 +6,9 @@
 //!                                   403                   403, and for a second 429
 //! ```
 //!
-//! The thread that loads does it, as for the control socket. The epoch of the form is part of the order: where something else has
-//! become what a rollback returns to, nothing is done. Without `[http] token_file` nothing can be ordered here.
+//! The thread that loads does it, as for the control socket. The epoch of the form is part of the
+//! order: where something else has become what a rollback returns to, nothing is done. Without
+//! `[http] token_file` nothing can be ordered here.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};

@@ -5,7 +5,8 @@
 //!                                      └── what cannot be asked: in words, and the form as it was
 //! ```
 //!
-//! Numbers are read as `sapphire explain` reads them, decimal or with 0x. What is wrong with one is said with the name of its field.
+//! Numbers are read as `sapphire explain` reads them, decimal or with 0x. What is wrong with one is
+//! said with the name of its field.
 
 use axum::http::StatusCode;
 use policy::Query;

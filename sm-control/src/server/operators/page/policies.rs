@@ -5,9 +5,10 @@
 //!                      413                    429: taken         beyond PATIENCE: told so, and the turn stays taken until it ends
 //! ```
 //!
-//! Nothing is put into force, and no file is written. What a text can cost is bounded by its length: what parsers and checks take
-//! for the worst text of that length is measured in ADR 28. After a text the turn rests as long as it took, so that trials take half
-//! of a core at most, behind everything else.
+//! Nothing is put into force, and no file is written. What a text can cost is bounded by its
+//! length: what parsers and checks take for the worst text of that length is measured in ADR 28.
+//! After a text the turn rests as long as it took, so that trials take half of a core at most,
+//! behind everything else.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

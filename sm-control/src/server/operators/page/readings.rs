@@ -4,8 +4,9 @@
 //!  every second:  [ 10 s: 5,000 ]  [ 11 s: 5,700 ]  ──> 700 a second
 //! ```
 //!
-//! Counters alone say how much there was; what goes on now is the difference of two readings. One task takes them, whether a page is open or
-//! not: it costs a look at some cache lines, and where batches are sampled at those of their histograms.
+//! Counters alone say how much there was; what goes on now is the difference of two readings. One
+//! task takes them, whether a page is open or not: it costs a look at some cache lines, and where
+//! batches are sampled at those of their histograms.
 
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};

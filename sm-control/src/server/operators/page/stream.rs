@@ -8,9 +8,10 @@
 //!    GET .. Last-Event-ID: 8     ──────────>   nothing for TURN: state alone, and the reply is over
 //! ```
 //!
-//! A reply that never ends would need an exception to the listener's rule that a connection is over in some seconds. Browsers ask again by
-//! themselves and say what they have seen, so nothing is lost between two turns. [`STREAMS`] wait at a time; who comes then is answered
-//! at once and told to come again later.
+//! A reply that never ends would need an exception to the listener's rule that a connection is over
+//! in some seconds. Browsers ask again by themselves and say what they have seen, so nothing is
+//! lost between two turns. [`STREAMS`] wait at a time; who comes then is answered at once and told
+//! to come again later.
 
 use std::fmt::Write;
 use std::sync::Arc;

@@ -4,7 +4,8 @@
 //!  state of the epoch in force ──> fabric, switch          status ──> snapshots
 //! ```
 //!
-//! Both are looked up for each page: nothing is kept between two, so a page is never older than what it was asked of.
+//! Both are looked up for each page: nothing is kept between two, so a page is never older than
+//! what it was asked of.
 
 use axum::http::StatusCode;
 use routing::SwitchIx;

@@ -6,9 +6,10 @@
 //!  sa-load ── compiles ──────────────────────^ stopped
 //! ```
 //!
-//! It shares with the thread that loads what that has accepted last, to go on from, and nothing else: sources are read by a reader of
-//! its own, and what comes out is dropped. [`turn`] says who may run; [`work`] does it; [`policy`] tells what the policy changes;
-//! [`quiet`] asks a running SA.
+//! It shares with the thread that loads what that has accepted last, to go on from, and nothing
+//! else: sources are read by a reader of its own, and what comes out is dropped. [`turn`] says who
+//! may run; [`work`] does it; [`policy`] tells what the policy changes; [`quiet`] asks a running
+//! SA.
 
 mod policy;
 mod quiet;
@@ -84,6 +85,7 @@ impl DryRun for DryRuns {
             let report = ground.run(&run);
             // Before it is told: who has read it may ask for the next.
             drop(run);
+            log(&report);
             // Who asked may have left.
             let _ = done.send(report);
         };
@@ -110,6 +112,7 @@ impl Ground {
                 "this sapphired is the Subnet Manager: `sapphire plan` says what a reload would write to the subnet and whose \
                  paths and SLs that changes, and writes nothing"
             }
+            Source::Fleet => "this host follows a fleet: what is in force is its leader's to say",
             Source::None => "source = \"none\": there is no fabric to load",
         };
         Err(Refusal::failed(words))
@@ -123,18 +126,13 @@ impl Ground {
         let done =
             done.unwrap_or_else(|Panicked(words)| Err(self.failed(&LoadError::Panicked(words))));
         // Whatever it says then, it says of work that was not done.
-        let done = match run.stopped() {
+        match run.stopped() {
             Some(Stopped::Left) => Err(Refusal::failed("who asked has left")),
             Some(Stopped::Load) => Err(Refusal::busy(
                 "a load is under way, and the dry run has given up; try again when it is over",
             )),
             None => done,
-        };
-        match &done {
-            Ok(report) => info!(took_ms = report.took_ms, "dry run: a reload would succeed"),
-            Err(why) => info!("dry run: {}", why.words()),
         }
-        done
     }
 
     /// As a reload says it.
@@ -155,5 +153,13 @@ impl Ground {
         let watch = run.watch();
         let section = self.config.fabric.sa.clone().unwrap_or_default();
         Some(section.live_source(Box::new(Quiet { way, watch })))
+    }
+}
+
+/// How it ended.
+fn log(report: &Result<DryRunReport, Refusal>) {
+    match report {
+        Ok(report) => info!(took_ms = report.took_ms, "dry run: a reload would succeed"),
+        Err(why) => info!("dry run: {}", why.words()),
     }
 }

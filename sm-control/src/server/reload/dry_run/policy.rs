@@ -1,7 +1,8 @@
-//! What the policy that was read changes, for requests of every kind: the comparison is the compiler's ([`PolicyChange`]).
+//! What the policy that was read changes, for requests of every kind: the comparison is the
+//! compiler's ([`PolicyChange`]).
 //!
-//! Pairs of hosts are compared by one kind of request ([`sa_compiler::snapshot_change`]); a rule for a service or a QoS class changes
-//! nothing of that, so policies are compared as well.
+//! Pairs of hosts are compared by one kind of request ([`sa_compiler::snapshot_change`]); a rule
+//! for a service or a QoS class changes nothing of that, so policies are compared as well.
 
 use policy::Policy;
 use policy::diff::Transition;

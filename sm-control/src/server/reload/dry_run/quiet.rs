@@ -1,7 +1,8 @@
 //! The way to a running SA for one reading that nothing is published of.
 //!
-//! What is overheard of the SA belongs to the thread that loads, which goes on from it: here everything is asked for. And whoever asked
-//! for a trial may leave in the midst of thousands of questions, so each looks whether it is still wanted.
+//! What is overheard of the SA belongs to the thread that loads, which goes on from it: here
+//! everything is asked for. And whoever asked for a trial may leave in the midst of thousands of
+//! questions, so each looks whether it is still wanted.
 
 use std::time::Duration;
 

@@ -7,8 +7,8 @@
 //!                    it is stopped: looks between two steps ──> nobody
 //! ```
 //!
-//! Whoever runs looks at a flag; whoever needs its memory waits for its end, for a moment. A stop is for one run: who has left late
-//! does not stop the next one.
+//! Whoever runs looks at a flag; whoever needs its memory waits for its end, for a moment. A stop
+//! is for one run: who has left late does not stop the next one.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -61,8 +61,8 @@ pub(super) struct Run {
     number: u64,
 }
 
-/// Watches the thread that loads: with its first step a load is one that compiles. A running SA that tells nothing new is read, and
-/// nothing is compiled: that disturbs nobody.
+/// Watches the thread that loads: with its first step a load is one that compiles. A running SA
+/// that tells nothing new is read, and nothing is compiled: that disturbs nobody.
 #[derive(Debug)]
 struct Loads(&'static Turn);
 

@@ -4,8 +4,9 @@
 //!  configuration file  +  what `sapphire plan --change` names  =  the configuration in force
 //! ```
 //!
-//! `applied` of the `[state]` directory has both texts: a restart goes on with what is in force, as long as the configuration
-//! file is what it was then. Whoever has changed that file since has decided anew, and the applied change is over.
+//! `applied` of the `[state]` directory has both texts: a restart goes on with what is in force, as
+//! long as the configuration file is what it was then. Whoever has changed that file since has
+//! decided anew, and the applied change is over.
 //!
 //! | the file that is named | what counts over what is in force |
 //! |---|---|
@@ -13,7 +14,9 @@
 //! | some sections of ours | their keys |
 //! | a whole configuration, with `[[port]]` | all of it |
 //!
-//! Which it is says the text, as operators name files as they like. Only what a sweep reads can be changed: `[fabric]` but for its source, `[routing]`, `[policy]`, `[partitions]`, `[sm]`, `[limits]`.
+//! Which it is says the text, as operators name files as they like. Only what a sweep reads can be
+//! changed: `[fabric]` but for its source, `[routing]`, `[policy]`, `[partitions]`, `[sm]`,
+//! `[limits]`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -146,7 +149,8 @@ fn parts_of_it(config: &Config, path: &Path, text: &str) -> Result<(Config, Stri
     ))
 }
 
-/// Some keys over those in force. Shape: sections by their names, each with its keys. Errors: the whole would be wrong.
+/// Some keys over those in force. Shape: sections by their names, each with its keys. Errors: the
+/// whole would be wrong.
 fn with<const N: usize, const M: usize>(
     config: &Config,
     keys: [(&str, [(&str, Value); M]); N],
@@ -160,7 +164,8 @@ fn with<const N: usize, const M: usize>(
     changed.map_err(|error| error.to_string())
 }
 
-/// The text of a configuration with these keys. Errors: what is in force is no table, which cannot be.
+/// The text of a configuration with these keys. Errors: what is in force is no table, which cannot
+/// be.
 fn merged(config: &Config, keys: Table) -> Result<String, String> {
     let mut table: Table = config
         .written
@@ -217,7 +222,8 @@ pub(super) fn is_same(one: &Config, other: &Config) -> bool {
     said(&bare(one)) == said(&bare(other))
 }
 
-/// What an earlier run had applied; none where there is nothing, or where the configuration file was changed since.
+/// What an earlier run had applied; none where there is nothing, or where the configuration file
+/// was changed since.
 pub(in crate::server::reload) fn restored(config: &Config) -> Option<Box<Config>> {
     let path = file(config)?;
     // There is none where nothing was applied, which is the rule.
@@ -252,7 +258,8 @@ pub(in crate::server::reload) fn restored(config: &Config) -> Option<Box<Config>
     }
 }
 
-/// Keeps what is in force over a restart; without a change there is nothing to keep. Errors: the file cannot be written.
+/// Keeps what is in force over a restart; without a change there is nothing to keep. Errors: the
+/// file cannot be written.
 pub(super) fn keep(config: &Config, applied: Option<&Config>) -> Result<(), String> {
     let Some(path) = file(config) else {
         return Ok(());

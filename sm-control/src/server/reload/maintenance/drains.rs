@@ -1,7 +1,7 @@
 //! `drain` and `undrain`: routes leave a part while it is still there, and take it again.
 //!
-//! A drain costs nobody a path while it stands: what only the part can carry goes over it. It is refused for what would be lost when the
-//! part is pulled, which is what it is drained for.
+//! A drain costs nobody a path while it stands: what only the part can carry goes over it. It is
+//! refused for what would be lost when the part is pulled, which is what it is drained for.
 //!
 //! | refused where | unless |
 //! |---|---|
@@ -68,8 +68,8 @@ impl Loader<'_> {
         }))
     }
 
-    /// Routes that leave the last one of what is drained, and whether they cut its hosts off. Errors: there are none, or nobody has said
-    /// that hosts may be cut off.
+    /// Routes that leave the last one of what is drained, and whether they cut its hosts off.
+    /// Errors: there are none, or nobody has said that hosts may be cut off.
     fn leaving(
         &mut self,
         name: &str,
@@ -112,7 +112,8 @@ impl Loader<'_> {
         }
     }
 
-    /// The port of this SM is on a severed switch: then nobody would reach the SA any more. Errors: this daemon is no SM.
+    /// The port of this SM is on a severed switch: then nobody would reach the SA any more. Errors:
+    /// this daemon is no SM.
     fn is_behind(&mut self, drains: &Drains) -> Result<bool, Refusal> {
         let severed = drains.wanted().severed;
         let subnet = self.manager()?.subnet();

@@ -1,7 +1,8 @@
 //! LIDs that are kept for ports, and giving them back.
 //!
-//! A LID that is kept is one that nobody else gets. A port that comes back after its LID was given back gets another one, so clients that
-//! remember it have to ask again: which is why nothing is given back unasked, however long a port is away.
+//! A LID that is kept is one that nobody else gets. A port that comes back after its LID was given
+//! back gets another one, so clients that remember it have to ask again: which is why nothing is
+//! given back unasked, however long a port is away.
 //!
 //! | asked | refused where |
 //! |---|---|

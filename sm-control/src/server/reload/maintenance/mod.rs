@@ -17,8 +17,8 @@
 //! | switches do not acknowledge all of it | as ordered | as ordered | in part; the next sweep goes on | done, with what is lacking |
 //! | the process is killed | | as ordered | in part; the next start goes on | nothing |
 //!
-//! What is refused changes nothing. What fails while it is written stands, is shown as not acknowledged, and is tried again by the next
-//! sweep, like everything that a sweep is to write.
+//! What is refused changes nothing. What fails while it is written stands, is shown as not
+//! acknowledged, and is tried again by the next sweep, like everything that a sweep is to write.
 
 mod applied;
 mod drains;

@@ -19,7 +19,8 @@ use crate::server::operators::control::maintenance::{AppliedReport, Report, Wish
 use crate::server::subnet_manager::SweepError;
 use crate::server::subnet_manager::maintenance::{Drains, Promise, resolve};
 
-/// A plan that may be carried out. There is one at most, and it holds no table: it is made again and compared.
+/// A plan that may be carried out. There is one at most, and it holds no table: it is made again
+/// and compared.
 pub(in crate::server::reload) struct Plan {
     /// As operators name it.
     number: String,

@@ -16,7 +16,8 @@ const REMEMBERED: Duration = Duration::from_secs(600);
 /// How often strangers' commands are a reason to look at the subnet.
 const LOOKS: Duration = Duration::from_secs(10);
 
-/// Requests of unknown senders, and words about strangers, that are kept. Each SM of the subnet asks again and again.
+/// Requests of unknown senders, and words about strangers, that are kept. Each SM of the subnet
+/// asks again and again.
 pub(super) const MOST_KEPT: usize = 8;
 
 impl Identity {
@@ -69,7 +70,8 @@ impl Identity {
 }
 
 impl Inner {
-    /// A HANDOVER that came before anybody was known counts if its sender was found where it came from.
+    /// A HANDOVER that came before anybody was known counts if its sender was found where it came
+    /// from.
     pub(super) fn judge_late(&mut self) {
         let Some((sender, lid, request)) = self.unjudged.take() else {
             return;
@@ -101,8 +103,8 @@ impl Inner {
         }
     }
 
-    /// Told once, as long as it is remembered. True where it is time to look at the subnet: whoever floods this SM with commands does not
-    /// keep it looking.
+    /// Told once, as long as it is remembered. True where it is time to look at the subnet: whoever
+    /// floods this SM with commands does not keep it looking.
     fn refuse(&mut self, modifier: u32, sender: &SmInfo) -> bool {
         let what =
             Command::of(modifier).map_or_else(|| "a command".to_owned(), |it| it.to_string());

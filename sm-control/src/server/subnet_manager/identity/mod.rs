@@ -1,7 +1,7 @@
 //! What this Subnet Manager is to others.
 //!
-//! One value, of the thread that sweeps and of the one that answers others: neither waits for the other for longer than a copy takes, so a
-//! command is followed while a sweep goes on.
+//! One value, of the thread that sweeps and of the one that answers others: neither waits for the
+//! other for longer than a copy takes, so a command is followed while a sweep goes on.
 //!
 //! | of SMInfo | from |
 //! |---|---|
@@ -10,7 +10,8 @@
 //! | ActCount | SMPs that went out, answers to others not among them |
 //! | SMState | [`mastership::step`], by what a sweep finds, what a poll says, and what others command |
 //!
-//! M_Key and its protection are those of the options too: the SM gives its own port what it gives all others.
+//! M_Key and its protection are those of the options too: the SM gives its own port what it gives
+//! all others.
 //!
 //! ```text
 //!  the responder: command ──┬─ followed ──> the state is another at once ──> the loader is called, and acts by it
@@ -48,7 +49,8 @@ pub(in crate::server) struct Identity {
     inner: Mutex<Inner>,
     /// ActCount.
     sent: AtomicU32,
-    /// The loader is to act by a state that is new; in the channel for as long as it waits, and in the flag until it acts.
+    /// The loader is to act by a state that is new; in the channel for as long as it waits, and in
+    /// the flag until it acts.
     call: (Sender<()>, Receiver<()>),
     is_called: AtomicBool,
     /// Clients get no answer: another SM has the subnet.
@@ -68,9 +70,11 @@ struct Inner {
     has_yielded: Option<Guid>,
     /// Has done so while this SM looked who is there.
     has_yielded_late: Option<Guid>,
-    /// A HANDOVER that came before anybody was known: who says so, and the request with the LID from which it came.
+    /// A HANDOVER that came before anybody was known: who says so, and the request with the LID
+    /// from which it came.
     unjudged: Option<(SmInfo, u16, Smp)>,
-    /// Requests with the M_Key from senders that were not known yet, with the LIDs from which they came.
+    /// Requests with the M_Key from senders that were not known yet, with the LIDs from which they
+    /// came.
     unplaced: VecDeque<(u16, Smp)>,
     /// Those who have shown the M_Key.
     proven: Vec<Guid>,
@@ -131,7 +135,8 @@ impl Identity {
         }
     }
 
-    /// The daemon ends: sweeps end, and another SM is told to take over, if there is one. Waits for that, at most `most`.
+    /// The daemon ends: sweeps end, and another SM is told to take over, if there is one. Waits for
+    /// that, at most `most`.
     pub(in crate::server) fn leave(&self, most: Duration) {
         self.leaving.begin(most);
     }
@@ -191,7 +196,8 @@ impl Identity {
         self.enter(&mut self.inner(), SmState::NotActive);
     }
 
-    /// It was to be another's subnet, and nobody has taken it: it is the master's still, unless somebody has commanded something else.
+    /// It was to be another's subnet, and nobody has taken it: it is the master's still, unless
+    /// somebody has commanded something else.
     pub(super) fn stays(&self) {
         let inner = &mut *self.inner();
         let is_waiting = matches!(inner.own.info.state, SmState::Standby | SmState::NotActive);
@@ -203,19 +209,21 @@ impl Identity {
         }
     }
 
-    /// The own port has no link: what is in service is of a subnet that is out of reach, and another may be the master of what a link
-    /// leads to next.
+    /// The own port has no link: what is in service is of a subnet that is out of reach, and
+    /// another may be the master of what a link leads to next.
     pub(super) fn cut_off(&self) {
         self.manages();
         self.muted.store(true, Ordering::SeqCst);
     }
 
-    /// This SM is about to tell another to take over: clients change nothing any more, and are answered until [`Self::is_read`].
+    /// This SM is about to tell another to take over: clients change nothing any more, and are
+    /// answered until [`Self::is_read`].
     pub(super) fn bequeaths(&self) {
         self.succession.freeze();
     }
 
-    /// The heir has read what clients have set, or does not: nobody is answered any more, unless this SM is the master again.
+    /// The heir has read what clients have set, or does not: nobody is answered any more, unless
+    /// this SM is the master again.
     pub(super) fn is_read(&self) {
         let inner = self.inner();
         if matches!(inner.own.info.state, SmState::Standby | SmState::NotActive) {
@@ -223,8 +231,9 @@ impl Identity {
         }
     }
 
-    /// Who has handed over while this SM was still looking who is there: its place. Told once. Where one stands by and nobody is the master it
-    /// may be about to do so, and is waited for, but where one `has_come` already.
+    /// Who has handed over while this SM was still looking who is there: its place. Told once.
+    /// Where one stands by and nobody is the master it may be about to do so, and is waited for,
+    /// but where one `has_come` already.
     pub(super) fn late_predecessor(&self, others: &Others, has_come: bool) -> Option<usize> {
         let begun = Instant::now();
         let own = self.now().info;
@@ -256,7 +265,8 @@ impl Identity {
         }
     }
 
-    /// A sweep has found these SMs there. Gives what to do; the place of an action is one of `others`.
+    /// A sweep has found these SMs there. Gives what to do; the place of an action is one of
+    /// `others`.
     pub(super) fn found(&self, senders: Senders, is_cut: bool, others: &mut Others) -> Action {
         let inner = &mut *self.inner();
         inner.senders = Arc::new(senders);

@@ -1,4 +1,5 @@
-//! The port of the SM: what goes out is counted, and who the SM is comes from its own node's answer.
+//! The port of the SM: what goes out is counted, and who the SM is comes from its own node's
+//! answer.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -47,7 +48,8 @@ impl SmpPort for Noted<'_> {
 }
 
 impl Identity {
-    /// Notes the GUID of the port by which this SM sends: its own node's answer to the first question says it.
+    /// Notes the GUID of the port by which this SM sends: its own node's answer to the first
+    /// question says it.
     pub(super) fn learn(&self, smp: &[u8; 256]) {
         let Ok(answer) = Smp::read_from_bytes(smp) else {
             return;

@@ -6,8 +6,8 @@
 //! 0x0000000000200001 0! 1764181009 L1      severed: its hosts have no path
 //! ```
 //!
-//! A file of the `[state]` directory, written as one step before anything of it is done, so a drain outlives a restart. Parts go by
-//! GUID: what has gone and comes back is drained still.
+//! A file of the `[state]` directory, written as one step before anything of it is done, so a drain
+//! outlives a restart. Parts go by GUID: what has gone and comes back is drained still.
 
 use core::fmt::Write;
 use std::fs;
@@ -104,7 +104,8 @@ impl Part {
 }
 
 impl Drains {
-    /// What an earlier run has left. A line that cannot be read is told: routes may lead over what it meant.
+    /// What an earlier run has left. A line that cannot be read is told: routes may lead over what
+    /// it meant.
     pub(in crate::server) fn read(directory: Option<&Path>) -> Self {
         let path = directory.map(|directory| directory.join(FILE));
         let text = path.as_deref().map(fs::read_to_string);
@@ -159,7 +160,8 @@ impl Drains {
         Ok(more)
     }
 
-    /// The last one is severed: routes are as if that switch had failed. None where it is a cable, which has no hosts.
+    /// The last one is severed: routes are as if that switch had failed. None where it is a cable,
+    /// which has no hosts.
     pub(in crate::server) fn with_last_severed(&self) -> Option<Self> {
         let mut more = self.clone();
         let last = more.parts.last_mut()?;
@@ -227,7 +229,8 @@ impl Part {
     }
 }
 
-/// The part that a word names: a switch by name or GUID, or one end of a cable as SWITCH:PORT. Errors: there is none, in words.
+/// The part that a word names: a switch by name or GUID, or one end of a cable as SWITCH:PORT.
+/// Errors: there is none, in words.
 pub(in crate::server) fn resolve(word: &str, subnet: &Subnet) -> Result<Part, String> {
     // First: a name may have a colon.
     match switch(word, subnet) {

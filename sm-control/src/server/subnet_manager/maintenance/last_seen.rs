@@ -5,8 +5,9 @@
 //! 0x0000000000100031 1764181000 never      not seen yet: since then it is known to be away
 //! ```
 //!
-//! Beside `guid2lid`, which stays as OpenSM reads and writes it. Written when a port goes or comes, and else once an hour: after a
-//! restart a port that went meanwhile counts as seen an hour too early at most.
+//! Beside `guid2lid`, which stays as OpenSM reads and writes it. Written when a port goes or comes,
+//! and else once an hour: after a restart a port that went meanwhile counts as seen an hour too
+//! early at most.
 
 use core::fmt::Write;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +49,8 @@ pub(in crate::server) struct LastSeen {
 }
 
 impl LastSeen {
-    /// What an earlier run has left. Lines that mean nothing are left out: such ports count from now on.
+    /// What an earlier run has left. Lines that mean nothing are left out: such ports count from
+    /// now on.
     pub(in crate::server) fn read(directory: Option<&Path>) -> Self {
         let path = directory.map(|directory| directory.join(FILE));
         let text = path

@@ -1,4 +1,5 @@
-//! What operators do to a subnet that lives: try a change without writing it, drain parts, give LIDs back.
+//! What operators do to a subnet that lives: try a change without writing it, drain parts, give
+//! LIDs back.
 //!
 //! ```text
 //!  rehearse ──> find, plan, read ──> a copy of the subnet ──> the writing over it ──> Sets by attribute, a digest of them
@@ -13,7 +14,8 @@
 //! | `guid2lid`, `guid2mkey` | not written | written before the first Set |
 //! | multicast tables of groups | counted, by the trees that the new routes have | the same; they follow the sweep, as after any |
 //!
-//! A rehearsal sends Gets alone. A promise makes a sweep write exactly what was rehearsed, or nothing (`promise`).
+//! A rehearsal sends Gets alone. A promise makes a sweep write exactly what was rehearsed, or
+//! nothing (`promise`).
 
 mod drains;
 mod last_seen;
@@ -65,7 +67,8 @@ pub(in crate::server) struct LidEntry {
 }
 
 impl Manager {
-    /// Tries a change: finds, plans and reads, and writes nothing. Errors: this SM manages nothing now; [`SweepError`].
+    /// Tries a change: finds, plans and reads, and writes nothing. Errors: this SM manages nothing
+    /// now; [`SweepError`].
     pub(in crate::server) fn rehearse(
         &mut self,
         inputs: &Inputs,
@@ -144,7 +147,8 @@ impl Manager {
         &self.swept.subnet
     }
 
-    /// Switches that do not hold what was planned last, and what else keeps routes on what is drained, in words.
+    /// Switches that do not hold what was planned last, and what else keeps routes on what is
+    /// drained, in words.
     pub(in crate::server) const fn lacking(&self) -> &BTreeSet<String> {
         &self.lacking
     }
@@ -206,7 +210,8 @@ impl Manager {
         Ok(entries.collect())
     }
 
-    /// Gives the LIDs of ports back. Nothing is forgotten where the file cannot be written. Errors: that, in words.
+    /// Gives the LIDs of ports back. Nothing is forgotten where the file cannot be written. Errors:
+    /// that, in words.
     pub(in crate::server) fn forget_lids(&mut self, ports: &[Guid]) -> Result<(), String> {
         let planner = self.planner.as_mut();
         let planner: &mut Planner = planner.ok_or_else(|| SweepError::NotManaging.to_string())?;

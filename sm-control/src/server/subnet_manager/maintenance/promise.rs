@@ -1,4 +1,5 @@
-//! What a plan was, so that nothing else is done in its name: the Sets, and what they were made from.
+//! What a plan was, so that nothing else is done in its name: the Sets, and what they were made
+//! from.
 //!
 //! ```text
 //!  rehearsal ──> Promise: inputs by name and digest, who is in which group, Sets of the sweep, Sets of groups
@@ -37,7 +38,8 @@ use super::super::{Manager, SweepError};
 /// What was rehearsed. Shape: equal where all of it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::server) struct Promise {
-    /// Role, name and digest of each, as the snapshot names them; the subnet and what is drained are among them.
+    /// Role, name and digest of each, as the snapshot names them; the subnet and what is drained
+    /// are among them.
     inputs: BTreeSet<String>,
     /// Of the Sets of the sweep.
     sets: u64,
@@ -72,8 +74,8 @@ impl Clients {
 }
 
 impl Promise {
-    /// What writing a plan would send, and how many Sets of each attribute that is. `found`: what devices hold, with the order in which
-    /// routes may change.
+    /// What writing a plan would send, and how many Sets of each attribute that is. `found`: what
+    /// devices hold, with the order in which routes may change.
     pub(super) fn of(
         planned: &Planned,
         (found, transition): (&Subnet, Transition),
@@ -171,14 +173,16 @@ pub(in crate::server::subnet_manager) struct Guard {
     promise: Option<(Promise, Clients)>,
     /// Sets that are in vain, as the sweep will have them: they are not sent, and so not counted.
     memory: Memory,
-    /// Whose routes are in service, where the inputs ask for another engine than those of the last plan; else any may route.
+    /// Whose routes are in service, where the inputs ask for another engine than those of the last
+    /// plan; else any may route.
     engine: Option<EngineKind>,
 }
 
 /// What inputs say of the engine.
 ///
-/// Not what routes: after a table was refused the routes in service are those that switches hold, and one engine may stand in for another.
-/// Neither is an operator's change, and both must be mended by the next sweep.
+/// Not what routes: after a table was refused the routes in service are those that switches hold,
+/// and one engine may stand in for another. Neither is an operator's change, and both must be
+/// mended by the next sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::server::subnet_manager) struct AskedEngine {
     by_name: Option<EngineKind>,
@@ -243,7 +247,8 @@ impl Guard {
         }
     }
 
-    /// Errors: no port may be given another key, as none can be written down, and the plan may have some.
+    /// Errors: no port may be given another key, as none can be written down, and the plan may have
+    /// some.
     pub(in crate::server::subnet_manager) fn admits_keys(
         &self,
         keeps_keys: bool,

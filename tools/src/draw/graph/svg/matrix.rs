@@ -1,7 +1,7 @@
 //! A fabric as a matrix: a row and a column for each sign, a cell for the cables between two.
 //!
-//! Cells have the colours of load, by cables where none was counted. Cells of one colour share an element, and those that
-//! lie side by side one rectangle: a matrix of 128 signs has 16,384 cells.
+//! Cells have the colours of load, by cables where none was counted. Cells of one colour share an
+//! element, and those that lie side by side one rectangle: a matrix of 128 signs has 16,384 cells.
 
 use std::collections::BTreeMap;
 

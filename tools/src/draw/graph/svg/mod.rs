@@ -11,8 +11,8 @@
 //! legend, caption below
 //! ```
 //!
-//! Up to 300 lines have an element with a title each. More share one element for each look, or the file would be
-//! megabytes.
+//! Up to 300 lines have an element with a title each. More share one element for each look, or the
+//! file would be megabytes.
 
 mod course;
 mod legend;

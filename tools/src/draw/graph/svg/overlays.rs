@@ -105,7 +105,8 @@ fn sl(path: &Path) -> u8 {
     path.trace.sl.as_ref().copied().unwrap_or(0)
 }
 
-/// An arrow three quarters along the way: at its end it would lie under the switch and the next hop.
+/// An arrow three quarters along the way: at its end it would lie under the switch and the next
+/// hop.
 ///
 /// `size` in pixels: from its middle 0.6 of that ahead, 0.5 behind, 0.6 to each side.
 fn head(xml: &mut Xml, course: &Course, size: f64, colour: &str) {
@@ -124,8 +125,9 @@ fn head(xml: &mut Xml, course: &Course, size: f64, colour: &str) {
     );
 }
 
-/// SL and VL on each hop, where there is room; nearer to where it begins, so that labels of a way up and of one down do
-/// not meet where they cross. Labels of several paths on one line stand below each other.
+/// SL and VL on each hop, where there is room; nearer to where it begins, so that labels of a way
+/// up and of one down do not meet where they cross. Labels of several paths on one line stand below
+/// each other.
 ///
 /// Without room there are none at all: colours of VLs and titles still say it.
 pub(super) fn labels(xml: &mut Xml, scene: &Scene, layout: &Layout) {

@@ -169,7 +169,8 @@ pub(super) fn names_fit(scene: &Scene, layout: &Layout) -> bool {
 
 /// Where few lines run: below the leaves, above the top, else at the right; on circles outwards.
 ///
-/// Numbers of hosts stand below the names of leaves, in rows only: around a circle that place is another switch's.
+/// Numbers of hosts stand below the names of leaves, in rows only: around a circle that place is
+/// another switch's.
 fn names(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     let top = scene.shape.levels().saturating_sub(1);
     let dot = layout.dot;
@@ -208,7 +209,8 @@ fn names(xml: &mut Xml, scene: &Scene, layout: &Layout) {
     }
 }
 
-/// How far beside its sign a name stands, and where it is anchored: away from the middle of the circle.
+/// How far beside its sign a name stands, and where it is anchored: away from the middle of the
+/// circle.
 ///
 /// Units: pixels. Shape: across and down, then the anchor.
 fn outwards(at: Point, centre: Point, dot: i32) -> ((i32, i32), &'static str) {

@@ -13,7 +13,8 @@
 use super::{File, Flows, Link, Order};
 use crate::wrong::Wrong;
 
-/// A section's block: the same in both byte orders, so that it can be told before the order is known.
+/// A section's block: the same in both byte orders, so that it can be told before the order is
+/// known.
 ///
 /// Read backwards it is the same bytes.
 pub(super) const MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
@@ -31,7 +32,8 @@ const PACKET: u32 = 6;
 /// Numbered in the order of blocks within a section, from 0.
 #[derive(Debug)]
 struct Interface {
-    /// One of another kind is an error only once a packet comes by it: captures list interfaces that nothing came by.
+    /// One of another kind is an error only once a packet comes by it: captures list interfaces
+    /// that nothing came by.
     link: Result<Link, Wrong>,
     /// Bytes of a packet that are kept; 0 for all.
     ///
@@ -84,7 +86,8 @@ pub(super) fn read(bytes: &[u8], flows: &mut Flows) -> Result<(), Wrong> {
 
 /// The byte order that a section's block names.
 ///
-/// Before any length of the block can be read, so it is looked up by place. None where it is neither.
+/// Before any length of the block can be read, so it is looked up by place. None where it is
+/// neither.
 fn order(bytes: &[u8], at: usize) -> Option<Order> {
     match bytes.get(at + 8..)?.first_chunk()? {
         [0x1a, 0x2b, 0x3c, 0x4d] => Some(Order::Big),
@@ -109,7 +112,8 @@ fn interface(body: File<'_>) -> Option<Interface> {
     })
 }
 
-/// None where the body is too short, or names an interface that there is not. Errors: its link type.
+/// None where the body is too short, or names an interface that there is not. Errors: its link
+/// type.
 ///
 /// Times are not read: flows are counted, whenever they were.
 fn packet(

@@ -1,6 +1,7 @@
 //! A `[[port]]` with its worker, as an object of the status.
 //!
-//! Counts are since the start. How busy a worker is comes out of two readings: turns that found requests, of all turns.
+//! Counts are since the start. How busy a worker is comes out of two readings: turns that found
+//! requests, of all turns.
 
 use sa_answer::{DropReason, PuntReason, Reject};
 use sa_fastpath::publish::EpochId;
@@ -47,8 +48,8 @@ struct Turns {
     none: u64,
 }
 
-/// How long sampled batches took, from looking for requests to handing over the last reply, since the start.
-/// Units: ns; each at most 1.6 % too high, and 0 without samples.
+/// How long sampled batches took, from looking for requests to handing over the last reply, since
+/// the start. Units: ns; each at most 1.6 % too high, and 0 without samples.
 #[derive(Debug, Serialize)]
 struct BatchTimes {
     samples: u64,

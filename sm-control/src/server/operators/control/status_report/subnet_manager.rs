@@ -35,7 +35,8 @@ pub(super) struct SubnetManager {
     findings: Vec<String>,
     /// What routes are to leave.
     drained: Vec<DrainedPart>,
-    /// LIDs that hosts had no path to while routes changed, in the last sweep that had any; `waited` has the first.
+    /// LIDs that hosts had no path to while routes changed, in the last sweep that had any;
+    /// `waited` has the first.
     waited_count: usize,
     waited: Vec<WaitedLid>,
 }
