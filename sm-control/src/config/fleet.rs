@@ -29,6 +29,8 @@ use super::{Config, Source};
 const TTL_S: NonZeroU32 = NonZeroU32::new(30).unwrap();
 /// Five looks a second cost nothing much, and a LID that moved is seen within one.
 const LOOK_MS: NonZeroU32 = NonZeroU32::new(200).unwrap();
+/// Ten thousand hosts and some that come again, within the descriptors of the unit.
+const CONNECTIONS: NonZeroU32 = NonZeroU32::new(12_000).unwrap();
 /// As etcd's own elections take some seconds.
 const LEASE_S: NonZeroU32 = NonZeroU32::new(5).unwrap();
 /// The directory of a fleet in that of `[state]`, where none is named.
@@ -67,6 +69,9 @@ pub struct FleetSection {
     /// trusted.
     #[serde(default = "at_once")]
     pub at_once: NonZeroU32,
+    /// Of a leader or relay: hosts that may be connected at a time; each takes a file descriptor.
+    #[serde(default = "connections")]
+    pub connections: NonZeroU32,
     /// How often own ports are looked at. Units: ms.
     #[serde(default = "look_ms")]
     pub look_ms: NonZeroU32,
@@ -155,6 +160,10 @@ const fn ttl_s() -> NonZeroU32 {
 
 const fn at_once() -> NonZeroU32 {
     NonZeroU32::MIN
+}
+
+const fn connections() -> NonZeroU32 {
+    CONNECTIONS
 }
 
 const fn look_ms() -> NonZeroU32 {
@@ -338,6 +347,10 @@ impl FleetSection {
                 role == FleetRole::Follower && self.listen.is_some(),
             ),
             ("ttl_s", follows && self.ttl_s != ttl_s()),
+            (
+                "connections",
+                role == FleetRole::Follower && self.connections != connections(),
+            ),
             ("at_once", leads && self.at_once != at_once()),
             ("strict_clock", leads && self.strict_clock),
             ("serve_stale", leads && self.serve_stale),

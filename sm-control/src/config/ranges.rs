@@ -66,7 +66,7 @@ const LIDS: RangeInclusive<i128> = 1..=49_151;
 /// All of them. What follows OpenSM or the kernel is as there; the rest is what a start can
 /// allocate and what a wait can mean. A key that takes a number and is not in here fails a test of
 /// the manual.
-pub const RANGES: [Range; 86] = [
+pub const RANGES: [Range; 87] = [
     range("fabric", "lmc", 0..=7, ", an LMC"),
     range("fabric.sa", "port", 1..=254, ", a port of the device"),
     range("fabric.sa", "sa_lid", LIDS, ", the LID of a port"),
@@ -145,6 +145,7 @@ pub const RANGES: [Range; 86] = [
     range("opensm", "settle_ms", 0..=MINUTE, " ms"),
     range("fleet", "ttl_s", 3..=300, " s"),
     range("fleet", "at_once", 1..=8, " of them"),
+    range("fleet", "connections", 16..=100_000, " hosts"),
     range("fleet", "look_ms", 1..=MINUTE, " ms"),
     range("fleet.etcd", "lease_s", 3..=60, " s"),
     range("log", "per_second", 0..=1_000_000, " lines"),

@@ -174,7 +174,10 @@ pub(in crate::server) fn start(
         warn!("fleet: the root file that was kept does not follow the installed one: {why}");
     }
     let shelf = Arc::new(Shelf::open(&directory.join(BLOBS))?);
-    let limits = Limits::default();
+    let limits = Limits {
+        connections: usize::try_from(section.connections.get()).unwrap_or(usize::MAX),
+        ..Limits::default()
+    };
     let desk = section
         .listen
         .map(|_| Arc::new(Desk::new(Arc::clone(&shelf), limits)));

@@ -17,7 +17,7 @@ use sa_port::ring;
 use thiserror::Error;
 use tracing::info;
 
-use crate::config::Config;
+use crate::config::{Config, FleetSection};
 use crate::server::operators::{control, http};
 
 /// For the daemon's own work: its streams and threads, what a load reads and writes. A load has a
@@ -30,6 +30,12 @@ const PORT: u64 = 16;
 /// Answering this host's kernel, and asking the SA for it.
 const LOCAL: u64 = 64;
 
+/// Files and an engine of a host of a fleet.
+const FLEET: u64 = 32;
+
+/// Files that are sent at a time, and connections that are closed as there are too many.
+const FLEET_FILES: u64 = 128;
+
 /// What may be open at a time, at most.
 fn needed(config: &Config) -> u64 {
     let ports = config.ports.iter().map(|port| match port.ring() {
@@ -39,8 +45,18 @@ fn needed(config: &Config) -> u64 {
     let control = config.control.as_ref().map(|_| count(control::CONNECTIONS));
     let http = config.http.as_ref().map(|_| count(http::CONNECTIONS));
     let local = config.local_service.as_ref().map(|_| LOCAL);
-    let operators = [control, http, local].into_iter().flatten();
+    let fleet = config.fleet.as_ref().map(of_fleet);
+    let operators = [control, http, local, fleet].into_iter().flatten();
     RESERVE + ports.sum::<u64>() + operators.sum::<u64>()
+}
+
+/// Hosts that are connected, files that are sent to them, and whom this host asks.
+fn of_fleet(section: &FleetSection) -> u64 {
+    let asked = FLEET + 4 * count(section.from.len());
+    let served = section
+        .listen
+        .map(|_| FLEET_FILES + u64::from(section.connections.get()));
+    asked + served.unwrap_or(0)
 }
 
 fn count(number: usize) -> u64 {
@@ -55,7 +71,7 @@ pub enum DescriptorError {
     #[error(
         "this configuration may need {needed} file descriptors at a time, and this process may have \
          {most}: give it more (LimitNOFILE={needed} in the systemd unit, `ulimit -n {needed}` in a \
-         shell), or lower `clients` of the [[port]] sections of rings"
+         shell), or lower `clients` of the [[port]] sections of rings, or `connections` of [fleet]"
     )]
     TooFew {
         /// What the configuration may need.

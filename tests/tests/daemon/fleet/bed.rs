@@ -93,7 +93,7 @@ impl Fleet {
             "[fabric]\nsource = \"files\"\npath = \"net\"\n[routing]\ntorus_conf = \"torus-2QoS.conf\"\n\
              [policy]\nfile = \"policy.conf\"\nwatch = true\n\
              [fleet]\nrole = \"leader\"\nroot = \"../keys/root\"\nkey = \"../keys/leader.key\"\n\
-             listen = \"{address}\"\nttl_s = {TTL_S}\nnode = \"{name}\"\n{more}{COMMON}"
+             listen = \"{address}\"\nconnections = 64\nttl_s = {TTL_S}\nnode = \"{name}\"\n{more}{COMMON}"
         );
         let mut leader = Host::start(self.directory(name)?, &text)?;
         leader.daemon.wait_logged("ready epoch=")?;

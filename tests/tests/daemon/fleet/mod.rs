@@ -65,7 +65,11 @@ fn a_relay_hands_on_and_a_leader_is_promoted_and_withdraws() -> Result<()> {
     let mut fleet = Fleet::new()?;
     fleet.lead("")?;
     let url = fleet.url();
-    fleet.follow("relay", ("relay", &url), "listen = \"127.0.0.1:0\"\n")?;
+    fleet.follow(
+        "relay",
+        ("relay", &url),
+        "listen = \"127.0.0.1:0\"\nconnections = 64\n",
+    )?;
     fleet.hosts[0]
         .daemon
         .wait_logged("fleet: hosts are answered")?;
