@@ -1,5 +1,16 @@
 //! A follower's host: loads what is announced, hands it to the thread that loads, opens the gate,
 //! and looks at own ports.
+//!
+//! Three questions are asked of a snapshot before it is in service, beside those of its own
+//! verification: is it of the subnet that is followed, does it know a port of this host, and has that
+//! port the LID there that the kernel says it has? A fleet that announces the snapshot of another
+//! fabric, signed by the right key, fails at one of them.
+//!
+//! Afterwards the ports are looked at again and again (`look_ms`). A LID that differs shuts the gate
+//! until it fits. Another SM does too, as it may have given other LIDs anywhere: until two more
+//! announcements have come, the second of which was asked for when this SM was there already.
+//!
+//! A host without the driver, as in tests, has no ports, and nothing to compare.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -8,6 +8,29 @@
 //!     │                    ── offer ─> Desk            of a relay
 //!     └─ actions ─> polls, disk, jobs, swap
 //! ```
+//!
+//! | thread | what it may wait for | what happens meanwhile |
+//! |---|---|---|
+//! | this one | its inbox, half a second at most | |
+//! | one an upstream | a poll, 35 s at most | the machine asks another one after its own patience |
+//! | the disk's | a disk, for as long as that hangs | news that stop answers count all the same |
+//! | one a job | a file, by its size; a disk | more than eight fail at once, and are tried again |
+//!
+//! The order of one turn is a promise to whoever answers: first the gate, then what is handed on,
+//! then all else. Between a snapshot that is given to the host and the moment that it is in service
+//! the gate is of the new generation and the snapshot of the old one, so nobody answers.
+//!
+//! # One change in time
+//!
+//! ```text
+//!    0 ms  a reply: another generation is announced       gate shut, record ordered, file ordered
+//!    3 ms  the record is on the disk                      the deadline counts from now on
+//!   20 ms  the patch has come, its file is right          loaded by a job
+//!   35 ms  swap                                           gate open for what is about to be there
+//!   36 ms  the thread that loads has published it         workers answer with their next batch
+//! ```
+//!
+//! Times are an example; each step waits for the one before and for nothing else.
 
 mod disk;
 mod roots;

@@ -10,6 +10,19 @@
 //!                                               sa_fleet::Leader::on ── offer ──> Desk
 //!                                                    └─ calls ─> engine
 //! ```
+//!
+//! What is in force is looked at and not told: a hundred looks a second cost nothing beside a
+//! compilation, and nothing of a fleet is in the way of a load. What was seen becomes one of three
+//! things:
+//!
+//! | on this host | for the fleet |
+//! |---|---|
+//! | a snapshot with another number | packed, then published; a large one is withdrawn first, as packing takes seconds |
+//! | it is in doubt, or a person has withdrawn it | a withdrawal, at once |
+//! | nothing, or nothing that was read since the start | no word: hosts go by the last one until it is over |
+//!
+//! A failure to pack (a full disk) leaves what is announced as it is and is tried again every two
+//! seconds. A failure of the engine is "unknown", and is the machine's to resolve: it reads back.
 
 mod engine;
 mod packing;
