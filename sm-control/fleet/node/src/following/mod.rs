@@ -11,7 +11,7 @@
 //!
 //! | thread | what it may wait for | what happens meanwhile |
 //! |---|---|---|
-//! | this one | its inbox, half a second at most | |
+//! | this one | its inbox, a fifth of a second at most | |
 //! | one an upstream | a poll, 35 s at most | the machine asks another one after its own patience |
 //! | the disk's | a disk, for as long as that hangs | news that stop answers count all the same |
 //! | one a job | a file, by its size; a disk | more than eight fail at once, and are tried again |
@@ -65,8 +65,9 @@ use crate::seen::Seen;
 /// Files that stay on the disk: the one that is answered from, and those before it, which a
 /// rollback or a patch may ask for.
 const KEPT: usize = 3;
-/// How long at most until the thread looks around, whatever it was told.
-const LONGEST_WAIT: Duration = Duration::from_millis(500);
+/// How long at most until the thread looks around, whatever it was told: an order to end waits for
+/// as long, and the daemon has 400 ms for its last turns.
+const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
 /// What a follower is started with.
 #[derive(Debug)]

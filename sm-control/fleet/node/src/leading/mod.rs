@@ -262,7 +262,10 @@ impl<S: Source> Driver<S> {
             // What is announced stays: nothing better is known. It is tried again with the next look.
             Input::NotPacked(why) => {
                 if self.sight.trouble.as_ref() != Some(&why) {
-                    warn!("fleet: what is in force here cannot be published: {why}");
+                    let words = format!("what is in force here cannot be published: {why}");
+                    warn!("fleet: {words}");
+                    self.said
+                        .write(|said| said.alert = Some((clocks::now(), words)));
                 }
                 self.sight.trouble = Some(why);
                 self.sight.again = clocks::now().after(AGAIN);
