@@ -11,13 +11,14 @@
 //! happened is put in as a value with the time of both clocks; what is to be done comes out as
 //! values. `docs/fleet.md` says what whoever does it must keep to, and what all this promises.
 //!
-//! Rooms: [`announcement`] (what is signed), [`root`] (whose signatures count), [`judge`] (whether
+//! Rooms: [`address`] (who is asked), [`announcement`] (what is signed), [`root`] (whose signatures count), [`judge`] (whether
 //! it is believed), [`highest`] (what a host remembers on its disk), [`follower`], [`verdict`]
 //! (whether it may answer), [`offer`] (what is handed on), [`leader`], and [`rules`], which tests
 //! break one by one.
 
 #![forbid(unsafe_code)]
 
+pub mod address;
 pub mod announcement;
 mod chance;
 pub mod follower;

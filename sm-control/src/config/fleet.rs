@@ -18,6 +18,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sa_fleet::address::{Address, is_word};
 use sa_local::options::prefix;
 use sa_wire::SubnetPrefix;
 use serde::Deserialize;
@@ -84,8 +85,8 @@ pub struct FleetSection {
     /// right.
     #[serde(default)]
     pub strict_clock: bool,
-    /// Go on when nothing has been heard for too long. Wrong answers are possible then, and nobody
-    /// is told.
+    /// Go on when nothing has been heard for too long. Wrong answers are possible then; status and
+    /// `/fleet` say that they are.
     #[serde(default)]
     pub serve_stale: bool,
 }
@@ -100,17 +101,15 @@ pub struct TlsSection {
     pub cert: PathBuf,
     /// Its key.
     pub key: PathBuf,
-    /// Of a leader or relay: whether whoever asks must have one.
-    #[serde(default)]
-    pub clients: TlsClients,
+    /// Of a leader or relay: whether whoever asks must have one; absent: they must.
+    pub clients: Option<TlsClients>,
 }
 
 /// Who is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TlsClients {
     /// Who shows a certificate.
-    #[default]
     Required,
     /// Who shows none, too; one that is shown has to be good.
     Optional,
@@ -245,7 +244,8 @@ pub enum FleetContradiction {
     NoDirectory,
     /// Not an address to ask.
     #[error(
-        "[fleet] from: \"{url}\" is no address to ask; expected one such as \"http://leader:8042\""
+        "[fleet] from: \"{url}\" is no address to ask; expected http:// or https:// and a host, perhaps with a port, \
+         such as \"http://leader:8042\""
     )]
     Url {
         /// As written.
@@ -351,6 +351,10 @@ impl FleetSection {
                 "connections",
                 role == FleetRole::Follower && self.connections != connections(),
             ),
+            (
+                "tls.clients",
+                role == FleetRole::Follower && self.names_clients(),
+            ),
             ("at_once", leads && self.at_once != at_once()),
             ("strict_clock", leads && self.strict_clock),
             ("serve_stale", leads && self.serve_stale),
@@ -361,44 +365,41 @@ impl FleetSection {
         }
     }
 
+    fn names_clients(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.clients.is_some())
+    }
+
+    /// Errors: what is no address, or not of a scheme that fits `tls`, or there twice.
     fn urls_are_some(&self) -> Result<(), FleetContradiction> {
-        for (number, url) in self.from.iter().enumerate() {
-            let plain = url.strip_prefix("http://");
-            let host = plain
-                .or_else(|| url.strip_prefix("https://"))
-                .map(|rest| rest.trim_end_matches('/'));
-            let is_host = |host: &str| {
-                let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte);
-                !host.is_empty() && host.bytes().all(is_plain)
-            };
+        let mut known: Vec<Address> = Vec::new();
+        for url in &self.from {
             let url = url.clone();
-            if !host.is_some_and(is_host) {
+            let Ok(address) = url.parse::<Address>() else {
                 return Err(FleetContradiction::Url { url });
-            }
-            let what = match (plain, &self.tls) {
-                (Some(_), Some(_)) => {
-                    "with [fleet.tls] hosts are asked by https://, or anybody could answer"
-                }
-                (None, None) => {
-                    "https:// takes a [fleet.tls] section, which says whose certificates count"
-                }
-                _ => "",
             };
-            if !what.is_empty() {
+            if let Some(what) = scheme(address.is_secure(), self.tls.is_some()) {
                 return Err(FleetContradiction::Scheme { url, what });
             }
-            if self.from.iter().take(number).any(|before| *before == url) {
+            if known.contains(&address) {
                 return Err(FleetContradiction::SameUrl { url });
             }
+            known.push(address);
         }
         Ok(())
     }
 }
 
-/// What is shown as it is, everywhere.
-fn is_word(text: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte);
-    (1..=64).contains(&text.len()) && text.bytes().all(is_plain)
+/// What is wrong with a scheme, with certificates or without.
+const fn scheme(is_secure: bool, has_tls: bool) -> Option<&'static str> {
+    match (is_secure, has_tls) {
+        (false, true) => {
+            Some("with [fleet.tls] hosts are asked by https://, or anybody could answer")
+        }
+        (true, false) => {
+            Some("https:// takes a [fleet.tls] section, which says whose certificates count")
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -468,6 +469,12 @@ mod tests {
                 "no use for `listen`",
             ),
             (FLEET, follower("ttl_s = 31\n"), "no use for `ttl_s`"),
+            (
+                FLEET,
+                FOLLOWER.replace("http:", "https:")
+                    + "tls = { ca = \"a\", cert = \"b\", key = \"c\", clients = \"required\" }\n",
+                "no use for `tls.clients`",
+            ),
             (
                 FLEET,
                 follower("[fleet.etcd]\nendpoints = []\n"),

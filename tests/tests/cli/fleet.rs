@@ -199,6 +199,23 @@ fn a_host_gets_the_configuration_of_a_follower_or_a_relay() -> Result<()> {
     );
     ends(at, &relay, 1, "host.toml: it is there already")?;
     ends(at, "fleet join fleet --from leader", 2, "expected http://")?;
+    let secure = "fleet join fleet --from https://a:8042";
+    ends(at, secure, 2, "https:// takes --tls DIR")?;
+    let both = format!("{secure} --from http://b --tls certs");
+    ends(at, &both, 2, "--from http://b: with --tls")?;
+    let secure = format!("{secure} --relay --tls certs");
+    let config: toml::Table = ends(at, &secure, 0, "relay")?.parse()?;
+    let fleet = &config["fleet"];
+    let of = |name: &str| fleet["tls"].get(name).and_then(|it| it.as_str());
+    for (name, file) in [
+        ("ca", "/certs/ca.pem"),
+        ("cert", "/certs/cert.pem"),
+        ("key", "/certs/key.pem"),
+    ] {
+        let place = of(name).context("a file")?;
+        ensure!(place.starts_with('/') && place.ends_with(file), "{place}");
+    }
+    ensure!(fleet.get("subnet").is_some() && config.get("control").is_some());
     fs::remove_file(at.join("fleet/root.root-1.minisig"))?;
     ends(at, two, 3, "0 of its own keys have signed it")?;
     Ok(())

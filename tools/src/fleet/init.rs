@@ -20,6 +20,7 @@ use fleet_keys::secret::random;
 use fleet_keys::{Day, LeaderKeyFile, LeaderLine, RootLine, RootText, SecretKey};
 use sa_fabric::display;
 use sa_fabric::outlet::{self, Readers};
+use sa_fleet::address::Address;
 use sa_fleet::identity::FleetId;
 
 use super::{expires, name, sections};
@@ -232,6 +233,7 @@ fn tell(made: &Made, places: &Places, threshold: u32) {
     outln!();
     outln!("of each follower (`sapphire fleet join` writes all of it):");
     outln!();
-    let from = [format!("http://LEADER:{}", sections::PORT)];
+    let from = format!("http://LEADER:{}", sections::PORT).parse();
+    let from: Vec<Address> = from.into_iter().collect();
     out!("{}", sections::follower(&places.root, &from));
 }

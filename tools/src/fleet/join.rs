@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use clap::Args;
 use fleet_keys::RootFiles;
 use sa_fabric::outlet::{self, Readers};
+use sa_fleet::address::Address;
 
 use super::{root_failure, sections};
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::inputs::or_fail;
-use crate::wrong::Wrong;
 
 /// Writes the configuration of a host that follows: it answers its kernel by what the leader
 /// announces.
@@ -26,8 +26,11 @@ pub(crate) struct Join {
     root_file: PathBuf,
     /// Leader or relay to follow, such as http://leader:8042; may be given more than once, and the
     /// first that answers is asked
-    #[arg(long, value_name = "URL", required = true, value_parser = url)]
-    from: Vec<String>,
+    #[arg(long, value_name = "URL", required = true)]
+    from: Vec<Address>,
+    /// Directory with ca.pem, cert.pem and key.pem of this host, for addresses with https://
+    #[arg(long, value_name = "DIR")]
+    tls: Option<PathBuf>,
     /// Hand on what comes, as a relay
     #[arg(long)]
     relay: bool,
@@ -36,15 +39,18 @@ pub(crate) struct Join {
     output: Option<PathBuf>,
 }
 
-/// Errors: the root file is not believed; a file is there already, or cannot be written.
+/// Errors: an address that does not fit `--tls`; the root file is not believed; a file is there
+/// already, or cannot be written.
 pub(crate) fn run(verb: &Join) -> Outcome {
+    schemes_fit(verb)?;
     let root = RootFiles::read(&verb.root_file).map_err(root_failure)?;
     root.installed().map_err(root_failure)?;
     let section = match verb.relay {
         true => sections::relay(&root.path, &verb.from),
         false => sections::follower(&root.path, &verb.from),
     };
-    let text = whole(&section, verb.relay);
+    let tls = verb.tls.as_deref().map(sections::tls).unwrap_or_default();
+    let text = whole(&section, &tls, verb.relay);
     let Some(output) = &verb.output else {
         out!("{text}");
         return Ok(());
@@ -58,8 +64,23 @@ pub(crate) fn run(verb: &Join) -> Outcome {
     Ok(())
 }
 
-/// All sections.
-fn whole(section: &str, is_relay: bool) -> String {
+/// Errors: https:// without certificates, or the other way round.
+fn schemes_fit(verb: &Join) -> Outcome {
+    let has_tls = verb.tls.is_some();
+    let Some(odd) = verb.from.iter().find(|it| it.is_secure() != has_tls) else {
+        return Ok(());
+    };
+    let what = match has_tls {
+        true => "with --tls hosts are asked by https://, or anybody could answer",
+        false => {
+            "https:// takes --tls DIR, the directory with ca.pem, cert.pem and key.pem of this host"
+        }
+    };
+    Err(Failure::usage(format!("--from {}: {what}", odd.as_str())))
+}
+
+/// All sections. `tls`: that of certificates, or nothing.
+fn whole(section: &str, tls: &str, is_relay: bool) -> String {
     let what = match is_relay {
         true => "follows a fleet, and hands on what it has",
         false => "follows a fleet",
@@ -77,6 +98,7 @@ fn whole(section: &str, is_relay: bool) -> String {
          # The subnet that is followed.\n\
          subnet = \"fe80::/64\"\n\
          \n\
+         {tls}\
          # This host's kernel is answered.\n\
          [local_service]\n\
          paths = \"snapshot\"\n\
@@ -85,47 +107,4 @@ fn whole(section: &str, is_relay: bool) -> String {
          [control]\n\
          path = \"control\"\n"
     )
-}
-
-/// An address without a path.
-fn url(text: &str) -> Result<String, Wrong> {
-    let wrong =
-        "expected http:// and a host, with a port where it is not 80, such as http://leader:8042";
-    let host = text
-        .strip_prefix("http://")
-        .map(|it| it.trim_end_matches('/'));
-    let is_host = |it: &&str| {
-        let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-_.:[]".contains(letter);
-        !it.is_empty() && !it.starts_with(':') && it.chars().all(is_part)
-    };
-    let host = host.filter(is_host).ok_or(wrong)?;
-    Ok(format!("http://{host}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_have_a_host_and_no_path() {
-        assert_eq!(
-            url("http://leader:8042/"),
-            Ok("http://leader:8042".to_owned())
-        );
-        for right in ["http://10.0.0.1", "http://[fe80::1]:8042"] {
-            assert_eq!(url(right), Ok(right.to_owned()));
-        }
-        for wrong in [
-            "",
-            "leader:8042",
-            "https://leader",
-            "http://",
-            "http://:80",
-            "http://a/b",
-            "http://a b",
-            "http://a\"",
-        ] {
-            assert!(url(wrong).is_err(), "{wrong}");
-        }
-    }
 }

@@ -223,8 +223,8 @@ struct Place<'a> {
 /// another role.
 fn opened(section: &FleetSection, files: &TlsSection) -> Result<Tls, FleetError> {
     let clients = match files.clients {
-        TlsClients::Required => Clients::Required,
-        TlsClients::Optional => Clients::Optional,
+        Some(TlsClients::Required) | None => Clients::Required,
+        Some(TlsClients::Optional) => Clients::Optional,
     };
     let TlsSection { ca, cert, key, .. } = files.clone();
     let tls = Tls::open(Files { ca, cert, key }, clients)?;

@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use sa_fleet::address::is_word;
 use sa_fleet::identity::Digest;
 use sa_fleet::time::Boot;
 
@@ -100,12 +101,6 @@ impl Children {
 
 fn is_here(child: &Child, now: Boot) -> bool {
     now.since(child.at) < AWAY
-}
-
-/// What a page or a log can show as it is.
-fn is_word(text: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte);
-    (1..=64).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
 #[cfg(test)]
