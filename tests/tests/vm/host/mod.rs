@@ -3,6 +3,7 @@
 
 mod alone;
 mod beside;
+mod fleet;
 mod live;
 mod local_service;
 mod osmtest;
@@ -82,7 +83,7 @@ const AT_ONCE: usize = 2;
 type Test = (&'static str, fn() -> Result<String>);
 
 /// The longest first.
-const TESTS: [Test; 12] = [
+const TESTS: [Test; 13] = [
     ("two_sms_hand_the_subnet_over", two_sms::hand_over),
     ("tables_and_saquery_equal_opensms", tables::equal_opensms),
     ("the_standbys_daemon_takes_over", beside::fails_over),
@@ -93,6 +94,10 @@ const TESTS: [Test; 12] = [
         umad::serves,
     ),
     ("the_daemon_lives_with_opensm", beside::lives_with_opensm),
+    (
+        "a_host_of_a_fleet_follows_its_leader",
+        fleet::follows_its_leader,
+    ),
     (
         "the_kernel_is_answered_here",
         local_service::answers_the_kernel,
