@@ -11,7 +11,7 @@ use sa_tests::golden::{entries, name};
 use super::{named, pack, printed, repository, unavailable};
 
 /// Where operators look, and what is compressed as Debian has it.
-const PLACES: [&str; 22] = [
+const PLACES: [&str; 23] = [
     "usr/bin/sapphire",
     "usr/bin/sapphired",
     "usr/lib/sapphire/libsapphire_split.so",
@@ -34,6 +34,7 @@ const PLACES: [&str; 22] = [
     "usr/share/doc/sapphire/crates.gz",
     "usr/share/doc/sapphire/examples/sapphired-opensm.toml",
     "usr/share/doc/sapphire/examples/systemd/opensm.service.d/sapphire.conf",
+    "usr/share/doc/sapphire/examples/systemd/sapphired-local.service.d/fleet.conf",
 ];
 
 fn extract(package: &Path, to: &Path) -> Result<()> {
