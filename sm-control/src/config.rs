@@ -46,7 +46,10 @@ use document::{At, Document};
 use sa_fabric::intake::{self, Kind, SizeLimits};
 
 pub use beside::OpenSmSection;
-pub use fleet::{EtcdSection, FleetContradiction, FleetRole, FleetSection, TlsClients, TlsSection};
+pub use fleet::{
+    EtcdSection, EtcdTlsSection, FleetContradiction, FleetRole, FleetSection, TlsClients,
+    TlsSection,
+};
 pub use health::{ClearRule, HealthSection};
 pub use live::{FabricSaSection, SourceContradiction};
 pub use local_service::{LocalContradiction, LocalServiceSection, PathsFrom};
@@ -331,16 +334,8 @@ impl Config {
             self.http.as_mut().and_then(|http| http.token_file.as_mut()),
             self.opensm.as_mut().map(|opensm| &mut opensm.socket),
         ];
-        let fleet = self.fleet.as_mut().map(|section| {
-            let root = Some(&mut section.root);
-            let tls = section.tls.as_mut();
-            let tls = tls.map(|tls| [&mut tls.ca, &mut tls.cert, &mut tls.key]);
-            let own = [root, section.key.as_mut(), section.directory.as_mut()];
-            own.into_iter()
-                .chain(tls.into_iter().flatten().map(Some))
-                .collect::<Vec<_>>()
-        });
-        let fleet = fleet.into_iter().flatten();
+        let fleet = self.fleet.as_mut().map(FleetSection::paths);
+        let fleet = fleet.into_iter().flatten().map(Some);
         let local = self.local_service.as_mut().map(|section| {
             let class = Some(&mut section.class);
             [section.addresses.as_mut(), class]

@@ -119,11 +119,25 @@ pub enum TlsClients {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EtcdSection {
-    /// Its members, as `http://HOST:PORT`.
+    /// Its members, as `http://HOST:PORT`; with `tls` as `https://HOST:PORT`.
     pub endpoints: Vec<String>,
+    /// Certificates for it; absent: it is asked in plain.
+    pub tls: Option<EtcdTlsSection>,
     /// A leader that is gone is replaced after so long. Units: s.
     #[serde(default = "lease_s")]
     pub lease_s: NonZeroU32,
+}
+
+/// `[fleet.etcd.tls]`: files in PEM, read again for each new connection.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EtcdTlsSection {
+    /// Whose certificates its members show.
+    pub ca: PathBuf,
+    /// This host's certificate, where members ask for one.
+    pub cert: Option<PathBuf>,
+    /// Its key.
+    pub key: Option<PathBuf>,
 }
 
 const fn lease_s() -> NonZeroU32 {
@@ -183,6 +197,22 @@ impl FleetSection {
     /// How often own ports are looked at.
     pub fn look(&self) -> Duration {
         Duration::from_millis(self.look_ms.get().into())
+    }
+
+    /// Every file and directory that is named, to be found from where the configuration lies.
+    pub(super) fn paths(&mut self) -> Vec<&mut PathBuf> {
+        let mut all = vec![&mut self.root];
+        all.extend(self.key.as_mut());
+        all.extend(self.directory.as_mut());
+        if let Some(tls) = &mut self.tls {
+            all.extend([&mut tls.ca, &mut tls.cert, &mut tls.key]);
+        }
+        if let Some(tls) = self.etcd.as_mut().and_then(|etcd| etcd.tls.as_mut()) {
+            all.push(&mut tls.ca);
+            all.extend(tls.cert.as_mut());
+            all.extend(tls.key.as_mut());
+        }
+        all
     }
 
     /// Whether it has its snapshots from others.
@@ -259,6 +289,14 @@ pub enum FleetContradiction {
         /// What is to be done.
         what: &'static str,
     },
+    /// A certificate that nobody could use.
+    #[error("[fleet.etcd.tls] has `{has}` without `{lacks}`; a certificate is shown with both")]
+    HalfIdentity {
+        /// What is there.
+        has: &'static str,
+        /// What is not.
+        lacks: &'static str,
+    },
     /// Twice the same.
     #[error("[fleet] from: \"{url}\" is there twice; remove one")]
     SameUrl {
@@ -301,6 +339,7 @@ impl Config {
         }
         section.keys_fit()?;
         section.urls_are_some()?;
+        section.identity_is_whole()?;
         if let Some(name) = section.node.as_ref().filter(|name| !is_word(name)) {
             let name = name.clone();
             return Err(FleetContradiction::Node { name });
@@ -362,6 +401,17 @@ impl FleetSection {
         match no_use.into_iter().find(|(_, given)| *given) {
             Some((key, _)) => Err(FleetContradiction::NoUse { role, key }),
             None => Ok(()),
+        }
+    }
+
+    /// Errors: a certificate for etcd without its key, or the other way round.
+    fn identity_is_whole(&self) -> Result<(), FleetContradiction> {
+        let tls = self.etcd.as_ref().and_then(|etcd| etcd.tls.as_ref());
+        let half = |has, lacks| Err(FleetContradiction::HalfIdentity { has, lacks });
+        match tls.map(|tls| (tls.cert.is_some(), tls.key.is_some())) {
+            Some((true, false)) => half("cert", "key"),
+            Some((false, true)) => half("key", "cert"),
+            _ => Ok(()),
         }
     }
 
@@ -516,6 +566,13 @@ mod tests {
                 "expected 1 to 64 letters",
             ),
             (FLEET, follower("look_ms = 0\n"), "expected 1 to 60000 ms"),
+            (
+                FILES,
+                format!(
+                    "{LEADER}[fleet.etcd]\nendpoints = []\ntls = {{ ca = \"a\", key = \"k\" }}\n"
+                ),
+                "has `key` without `cert`",
+            ),
             (FLEET, follower("rot = 1\n"), "unknown field `rot`"),
             (
                 FLEET,

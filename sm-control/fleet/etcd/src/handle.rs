@@ -11,7 +11,7 @@ use fleet_engine::{Answer, Engine};
 use sa_fleet::leader::Call;
 use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc;
 
 use crate::session::Session;
 use crate::settings::{EtcdSettings, SettingsError};
@@ -24,7 +24,7 @@ const GRACE: Duration = Duration::from_millis(500);
 /// to run out.
 #[derive(Debug)]
 pub struct Etcd {
-    orders: UnboundedSender<Order>,
+    orders: mpsc::Sender<Order>,
     patience: Duration,
     trouble: Option<String>,
 }
@@ -63,7 +63,8 @@ impl Etcd {
         let host = host.nodename().to_string_lossy().into_owned();
         let session = Session::new(settings, host);
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let (orders, taken) = unbounded_channel();
+        // One waits while one is under way, which is given up by its time.
+        let (orders, taken) = mpsc::channel(1);
         std::thread::Builder::new()
             .name("fleet-etcd".to_owned())
             .spawn(move || serve(runtime, session, taken))?;
@@ -78,7 +79,7 @@ impl Etcd {
         ended.recv_timeout(self.patience).unwrap_or_else(|error| {
             Err(match error {
                 RecvTimeoutError::Timeout => "the thread for etcd does not run".to_owned(),
-                RecvTimeoutError::Disconnected => "the thread for etcd has ended".to_owned(),
+                RecvTimeoutError::Disconnected => "the thread for etcd takes nothing".to_owned(),
             })
         })
     }
@@ -88,8 +89,8 @@ impl Engine for Etcd {
     fn call(&mut self, what: &Call) -> Answer {
         let (sender, ended) = sync_channel(1);
         let what = what.clone();
-        // Where the thread has ended the sender is gone with the order, and that is what is seen.
-        let _ = self.orders.send(Order {
+        // What cannot be ordered is dropped with its sender, and that is what is seen.
+        let _ = self.orders.try_send(Order {
             what,
             ended: sender,
         });
@@ -111,7 +112,7 @@ impl Engine for Etcd {
 }
 
 /// Until the handle is gone.
-fn serve(runtime: Runtime, mut session: Session, mut orders: UnboundedReceiver<Order>) {
+fn serve(runtime: Runtime, mut session: Session, mut orders: mpsc::Receiver<Order>) {
     runtime.block_on(async {
         while let Some(Order { what, ended }) = orders.recv().await {
             let answer = session.call(&what).await;

@@ -18,14 +18,16 @@
 //! nothing, whatever its own clock says.
 //!
 //! Rooms: `settings` (what an operator says), `handle` (the blocking side), `session` (what the
-//! calls mean in etcd), `members` (whom to ask).
+//! calls mean in etcd), `members` (whom to ask), `certificates` (TLS to them).
 
 #![forbid(unsafe_code)]
 
+mod certificates;
 mod handle;
 mod members;
 mod session;
 mod settings;
 
+pub use certificates::{EtcdIdentity, EtcdTls};
 pub use handle::{Etcd, StartError};
 pub use settings::{EtcdSettings, SettingsError};

@@ -10,8 +10,11 @@ use std::error::Error as _;
 use std::future::Future;
 use std::time::Duration;
 
-use etcd_client::{Client, ConnectOptions, Error, GetOptions};
+use etcd_client::{Client, ConnectOptions, Error, GetOptions, TlsOptions};
 use tokio::time::timeout;
+
+use crate::certificates::EtcdTls;
+use crate::settings::host;
 
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_millis(500);
@@ -23,6 +26,7 @@ const GONE: &str = "lease not found";
 /// See the module.
 pub(crate) struct Members {
     endpoints: Vec<String>,
+    tls: Option<EtcdTls>,
     /// Which is asked, modulo their number.
     at: usize,
     client: Option<Client>,
@@ -43,9 +47,15 @@ pub(crate) enum Failure {
 }
 
 impl Members {
-    pub(crate) const fn new(endpoints: Vec<String>, patience: Duration, key: String) -> Self {
+    /// `endpoints`: as they were checked, with certificates where these are asked for.
+    pub(crate) fn new(
+        (endpoints, tls): (Vec<String>, Option<EtcdTls>),
+        patience: Duration,
+        key: String,
+    ) -> Self {
         Self {
             endpoints,
+            tls,
             at: 0,
             client: None,
             patience,
@@ -106,10 +116,13 @@ impl Members {
     }
 
     async fn try_one(&self) -> Result<Client, Failure> {
-        let options = ConnectOptions::new()
+        let mut options = ConnectOptions::new()
             .with_connect_timeout(CONNECT)
             // A member that is cut off says so, and does not wait for who never comes.
             .with_require_leader(true);
+        if let Some(tls) = self.certificates()? {
+            options = options.with_tls(tls);
+        }
         let endpoints = [self.endpoint()];
         let client = self
             .answer(Client::connect(endpoints, Some(options)))
@@ -121,15 +134,40 @@ impl Members {
         Ok(client)
     }
 
+    /// As the files have them now. Errors: a file that cannot be used any more.
+    fn certificates(&self) -> Result<Option<TlsOptions>, Failure> {
+        let endpoint = self.endpoint();
+        let unclear = |why: String| Failure::Unclear(format!("{endpoint}: {why}"));
+        let Some(tls) = &self.tls else {
+            return Ok(None);
+        };
+        let host = host(endpoint, true).map_err(|what| unclear(what.to_owned()))?;
+        let options = tls.options(host).map_err(|why| unclear(why.to_string()))?;
+        Ok(Some(options))
+    }
+
     async fn answer<T>(&self, asked: impl Future<Output = Result<T, Error>>) -> Result<T, Failure> {
         let endpoint = self.endpoint();
         match timeout(self.patience, asked).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(Failure::of(endpoint, &error)),
+            Ok(Err(error)) => Err(self.explained(Failure::of(endpoint, &error))),
             Err(_) => {
                 let trouble = format!("{endpoint}: no answer within {:?}", self.patience);
                 Err(Failure::Unclear(trouble))
             }
+        }
+    }
+
+    /// With what a person would look at. A member that refuses a certificate says so, but by TLS 1.3
+    /// its client hears of it after the handshake, and often hears only that the connection is gone.
+    fn explained(&self, failure: Failure) -> Failure {
+        match failure {
+            Failure::Unclear(trouble) if self.tls.is_some() && is_cut(&trouble) => {
+                Failure::Unclear(format!(
+                    "{trouble}; so it is where a member does not take this host's certificate"
+                ))
+            }
+            other => other,
         }
     }
 
@@ -151,6 +189,13 @@ impl Failure {
         };
         Self::Unclear(format!("{endpoint}: {trouble}"))
     }
+}
+
+/// A connection that was there and is not any more.
+fn is_cut(trouble: &str) -> bool {
+    let words = ["connection closed", "connection reset", "broken pipe"];
+    let trouble = trouble.to_ascii_lowercase();
+    words.iter().any(|word| trouble.contains(word))
 }
 
 /// "tcp connect error" alone leaves open whether nobody listens or no way leads there.

@@ -58,13 +58,14 @@ impl Session {
     pub(crate) fn new(settings: EtcdSettings, host: String) -> Self {
         let EtcdSettings {
             endpoints,
+            tls,
             lease,
             prefix,
             timeout,
         } = settings;
         let leader = format!("{prefix}leader");
         Self {
-            members: Members::new(endpoints, timeout / 2, leader.clone()),
+            members: Members::new((endpoints, tls), timeout / 2, leader.clone()),
             leader,
             announcement: format!("{prefix}announcement"),
             lease: i64::try_from(lease.as_secs()).unwrap_or(i64::MAX),

@@ -1,10 +1,13 @@
 //! What an operator says, and what is wrong with it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use sa_fleet::identity::FleetId;
 use sa_wire::SubnetPrefix;
 use thiserror::Error;
+
+use crate::certificates::EtcdTls;
 
 /// Without a word about it a lease is as long as this. A leader that is gone is replaced within it
 /// and a second.
@@ -18,8 +21,11 @@ const SHORTEST: Duration = Duration::from_millis(100);
 /// Which etcd, and how it is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EtcdSettings {
-    /// The members, as `http://HOST:PORT`. One is asked at a time, the first one first.
+    /// The members, as `http://HOST:PORT`, or `https://HOST:PORT` with `tls`. One is asked at a
+    /// time, the first one first.
     pub endpoints: Vec<String>,
+    /// Certificates; none where members are asked in plain.
+    pub tls: Option<EtcdTls>,
     /// How long a leader leads that says nothing. Whole seconds; etcd makes more of what is shorter
     /// than it takes to choose its own leader.
     pub lease: Duration,
@@ -38,7 +44,7 @@ pub enum SettingsError {
     NoEndpoint,
     /// It is no address of a member.
     #[error(
-        "member of etcd \"{endpoint}\": {what}; write http://HOST:PORT, such as http://sm-a:2379"
+        "member of etcd \"{endpoint}\": {what}; write http://HOST:PORT or https://HOST:PORT, such as http://sm-a:2379"
     )]
     Endpoint {
         /// As it was written.
@@ -54,6 +60,14 @@ pub enum SettingsError {
         "a call of {0:?}; it is at least 0.1 s and shorter than the lease, or a renewal would come too late"
     )]
     Timeout(Duration),
+    /// A file of certificates that cannot be used.
+    #[error("{}: {why}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        why: String,
+    },
     /// Keys of others could be among ours.
     #[error("the prefix \"{0}\" of keys begins and ends with a slash, and has more between them")]
     Prefix(String),
@@ -65,6 +79,7 @@ impl EtcdSettings {
         let fleet: String = fleet.0.iter().map(|byte| format!("{byte:02x}")).collect();
         Self {
             endpoints,
+            tls: None,
             lease: LEASE,
             prefix: format!("/sapphire/{fleet}/{:016x}/", subnet.0),
             timeout: TIMEOUT,
@@ -77,10 +92,13 @@ impl EtcdSettings {
             return Err(SettingsError::NoEndpoint);
         }
         for endpoint in &self.endpoints {
-            check(endpoint).map_err(|what| SettingsError::Endpoint {
+            let refused = |what| SettingsError::Endpoint {
                 endpoint: endpoint.clone(),
                 what,
-            })?;
+            };
+            let host = host(endpoint, self.tls.is_some()).map_err(refused)?;
+            // Read now so that a missing file is told at the start, not when it is needed.
+            self.tls.as_ref().map(|tls| tls.options(host)).transpose()?;
         }
         let is_whole = self.lease.subsec_nanos() == 0;
         if !is_whole || !(1..=3600).contains(&self.lease.as_secs()) {
@@ -98,13 +116,19 @@ impl EtcdSettings {
     }
 }
 
-/// By hand, as the client would say "transport error" of it, and not before the first call.
-fn check(endpoint: &str) -> Result<(), &'static str> {
-    if endpoint.starts_with("https://") {
-        return Err("TLS is not there yet");
-    }
-    let address = endpoint.strip_prefix("http://");
-    let address = address.ok_or("it does not begin with http://")?;
+/// The host of a member, without brackets.
+///
+/// By hand, as the client would say "transport error" of what is wrong, and not before the first
+/// call. Errors: what it is that is wrong.
+pub(crate) fn host(endpoint: &str, has_tls: bool) -> Result<&str, &'static str> {
+    let secure = endpoint.strip_prefix("https://");
+    let address = match (secure, endpoint.strip_prefix("http://")) {
+        (Some(address), _) if has_tls => address,
+        (None, Some(address)) if !has_tls => address,
+        (Some(_), _) => return Err("https:// takes certificates ([fleet.etcd.tls])"),
+        (None, Some(_)) => return Err("with certificates it begins with https://"),
+        (None, None) => return Err("it does not begin with http:// or https://"),
+    };
     let (host, port) = address.rsplit_once(':').ok_or("it has no port")?;
     let is_port = port.bytes().all(|it| it.is_ascii_digit()) && port.parse() != Ok(0_u16);
     if !is_port || port.parse::<u16>().is_err() {
@@ -117,7 +141,7 @@ fn check(endpoint: &str) -> Result<(), &'static str> {
         None => !host.is_empty() && host.bytes().all(is_name),
     };
     is_host
-        .then_some(())
+        .then_some(bare.unwrap_or(host))
         .ok_or("its host is neither a name nor an address (IPv6 in brackets)")
 }
 
@@ -146,9 +170,9 @@ mod tests {
             assert_eq!(settings(good).check(), Ok(()), "{good}");
         }
         for (bad, what) in [
-            ("", "begin with http://"),
+            ("", "begin with http:// or https://"),
             ("sm-a:2379", "begin with http://"),
-            ("https://sm-a:2379", "TLS is not there yet"),
+            ("https://sm-a:2379", "takes certificates"),
             ("http://sm-a", "no port"),
             ("http://:2379", "its host"),
             ("http://sm a:2379", "its host"),
@@ -163,6 +187,12 @@ mod tests {
             assert!(said.contains(&format!("\"{bad}\"")), "{said}");
             assert!(said.contains(what), "{bad}: {said}");
         }
+        assert_eq!(host("https://[::1]:1", true), Ok("::1"));
+        assert!(
+            host("http://sm-a:1", true)
+                .unwrap_err()
+                .contains("https://")
+        );
         let none = EtcdSettings {
             endpoints: Vec::new(),
             ..settings("")

@@ -220,6 +220,48 @@ fn other_bytes_of_the_same_generation_do_not_stop() {
     assert!(matches!(action, Action::Load { blob: it, .. } if it == blob));
 }
 
+/// During an upgrade of the leader.
+#[test]
+fn files_of_another_format_stop_nobody_whose_generation_goes_on() {
+    let (mut host, _) = Host::serving();
+    let of_format = |number: u8, format: u32| Blob {
+        digest: digest(number + 100),
+        size: 1_000,
+        format,
+    };
+    let with =
+        |number: u8, blobs: Vec<Blob>| Content::new(generation(number), blobs, Vec::new()).unwrap();
+    let alerts = |host: &Host| {
+        let is_told = |it: &&Action| matches!(it, Action::Alert(Alert::NoFormat));
+        host.actions.iter().filter(is_told).count()
+    };
+    // The same generation in a file that this host cannot read: the deadline moves on, and a person is told once.
+    for (seq, seconds) in [(2, 10.0), (3, 12.0)] {
+        host.hear(
+            at(seconds),
+            position(1, seq, 1),
+            with(1, vec![of_format(1, 8)]),
+        );
+        let gate = host.stored(at(seconds));
+        assert!(gate.may_answer(at(seconds).boot, token(1)));
+    }
+    assert_eq!(alerts(&host), 1);
+    // Of two files the one that it can read is fetched.
+    let both = vec![of_format(2, 7), of_format(3, 8)];
+    host.hear(at(14.0), position(1, 4, 1), with(2, both));
+    let (_, job) = host.job();
+    let Action::Load { blob, .. } = job else {
+        panic!("{job:?}")
+    };
+    assert_eq!(blob.format, 7);
+    // Another generation that it cannot read: it is silent.
+    host.stored(at(14.0));
+    host.hear(at(16.0), position(1, 5, 1), with(3, vec![of_format(3, 8)]));
+    let gate = host.stored(at(16.0));
+    assert!(!gate.may_answer(at(16.0).boot, token(1)));
+    assert_eq!(alerts(&host), 2);
+}
+
 #[test]
 fn a_contradiction_stops_both_and_over_a_restart() {
     let (mut host, _) = Host::serving();

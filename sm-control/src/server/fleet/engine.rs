@@ -6,6 +6,8 @@ use fleet_engine::{Embedded, Engine};
 use sa_fleet::identity::FleetId;
 
 use super::FleetError;
+#[cfg(feature = "engine-etcd")]
+use crate::config::EtcdTlsSection;
 use crate::config::{EtcdSection, FleetSection};
 
 /// As configured. Errors: [`FleetError::Engine`], [`FleetError::Etcd`].
@@ -33,9 +35,20 @@ fn of_etcd(
     // Two tries of a renewal in a lease.
     settings.timeout = settings.timeout.min(lease / 3);
     settings.lease = lease;
+    settings.tls = etcd.tls.as_ref().map(certificates);
     let engine = fleet_etcd::Etcd::start(settings);
     let engine = engine.map_err(|why| FleetError::Etcd(why.to_string()))?;
     Ok(Box::new(engine))
+}
+
+/// `[fleet.etcd.tls]`, which has a certificate and its key, or neither.
+#[cfg(feature = "engine-etcd")]
+fn certificates(section: &EtcdTlsSection) -> fleet_etcd::EtcdTls {
+    let own = section.cert.clone().zip(section.key.clone());
+    fleet_etcd::EtcdTls {
+        ca: section.ca.clone(),
+        own: own.map(|(cert, key)| fleet_etcd::EtcdIdentity { cert, key }),
+    }
 }
 
 #[cfg(not(feature = "engine-etcd"))]

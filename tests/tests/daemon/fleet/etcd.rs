@@ -1,4 +1,4 @@
-//! Two hosts that may lead, and an etcd that says which.
+//! Two hosts that may lead, and an etcd that says which, to hosts with certificates.
 
 use std::io;
 use std::path::Path;
@@ -9,6 +9,7 @@ use sa_rig::wait_for;
 use sa_tests::skip;
 
 use super::bed::{BEFORE, Fleet, Host, PATIENCE, free_address};
+use super::tls;
 
 /// One member; it ends with this.
 struct Member {
@@ -19,7 +20,8 @@ struct Member {
 impl Member {
     fn start(directory: &Path) -> Result<Self> {
         let (clients, peers) = (free_address()?, free_address()?);
-        let (url, peers) = (format!("http://{clients}"), format!("http://{peers}"));
+        let (url, peers) = (format!("https://{clients}"), format!("http://{peers}"));
+        let file = |name: &str| directory.join("tls").join(name);
         let process = Command::new("etcd")
             .arg("--data-dir")
             .arg(directory.join("etcd"))
@@ -29,6 +31,13 @@ impl Member {
                 "--advertise-client-urls",
                 &url,
             ])
+            .arg("--cert-file")
+            .arg(file("sm-a/cert.pem"))
+            .arg("--key-file")
+            .arg(file("sm-a/key.pem"))
+            .arg("--trusted-ca-file")
+            .arg(file("ca.pem"))
+            .arg("--client-cert-auth")
             .args(["--listen-peer-urls", &peers])
             .args(["--initial-advertise-peer-urls", &peers])
             .args(["--initial-cluster", &format!("default={peers}")])
@@ -53,13 +62,17 @@ fn leads(host: &Host) -> io::Result<bool> {
 
 #[test]
 fn one_of_two_leads_and_the_other_takes_over_before_hosts_fall_silent() -> Result<()> {
-    if Command::new("etcd").arg("--version").output().is_err() {
-        return skip("no etcd");
+    for (program, version) in [("etcd", "--version"), ("openssl", "version")] {
+        if Command::new(program).arg(version).output().is_err() {
+            return skip(&format!("no {program}"));
+        }
     }
     let mut fleet = Fleet::new()?;
+    tls::make(&fleet.path().join("tls"))?;
     let member = Member::start(fleet.path())?;
     let etcd = format!(
-        "[fleet.etcd]\nendpoints = [\"{}\"]\nlease_s = 3\n",
+        "[fleet.etcd]\nendpoints = [\"{}\"]\nlease_s = 3\n\
+         tls = {{ ca = \"../tls/ca.pem\", cert = \"../tls/n1/cert.pem\", key = \"../tls/n1/key.pem\" }}\n",
         member.url
     );
     fleet.lead(&etcd)?;

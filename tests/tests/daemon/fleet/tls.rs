@@ -29,7 +29,7 @@ fn section(name: &str) -> String {
     )
 }
 
-fn make(directory: &Path) -> Result<()> {
+pub(super) fn make(directory: &Path) -> Result<()> {
     std::fs::create_dir_all(directory)?;
     let made = Command::new("bash")
         .args(["-c", MAKE])

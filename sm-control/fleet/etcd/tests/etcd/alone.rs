@@ -199,7 +199,7 @@ fn settings_that_cannot_be_are_refused_at_once() {
     assert!(matches!(refused, StartError::Settings(_)));
     let said = refused.to_string();
     assert!(
-        said.contains("\"sm-a:2379\": it does not begin with http://"),
+        said.contains("\"sm-a:2379\": it does not begin with http:// or https://"),
         "{said}"
     );
 }

@@ -14,3 +14,4 @@ mod backup;
 mod faults;
 mod host;
 mod rig;
+mod secure;

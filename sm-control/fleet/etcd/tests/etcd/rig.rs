@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use fleet_engine::{Announced, Answer, Engine};
-use fleet_etcd::{Etcd, EtcdSettings};
+use fleet_etcd::{Etcd, EtcdSettings, EtcdTls};
 use sa_fleet::identity::FleetId;
 use sa_fleet::leader::{Call, Revision};
 use sa_rig::{Process, Scratch, wait_for};
@@ -23,6 +23,8 @@ pub(crate) const SLACK: Duration = Duration::from_millis(700);
 pub(crate) struct Cluster {
     members: Vec<Member>,
     scratch: Scratch,
+    /// What an engine shows to them, where they are asked under TLS.
+    tls: Option<EtcdTls>,
 }
 
 struct Member {
@@ -39,12 +41,22 @@ impl Cluster {
         Self::start(1, &["--heartbeat-interval=20", "--election-timeout=200"])
     }
 
+    /// The same under TLS, with the options of etcd for that; engines show `tls`.
+    pub(crate) fn secure(tls: EtcdTls, options: &[&str]) -> Option<Self> {
+        let fast = ["--heartbeat-interval=20", "--election-timeout=200"];
+        Self::start_with(1, &[&fast, options].concat(), Some(tls))
+    }
+
     /// Three, with the times that etcd has by itself, and the pre-vote that a fleet's should have.
     pub(crate) fn three() -> Option<Self> {
         Self::start(3, &["--pre-vote"])
     }
 
     fn start(count: usize, options: &[&str]) -> Option<Self> {
+        Self::start_with(count, options, None)
+    }
+
+    fn start_with(count: usize, options: &[&str], tls: Option<EtcdTls>) -> Option<Self> {
         for program in ["etcd", "etcdctl"] {
             if Command::new(program).arg("--version").output().is_err() {
                 eprintln!("skipped: {program} not found (apt-get install etcd-server etcd-client)");
@@ -67,7 +79,11 @@ impl Cluster {
             process: None,
         };
         let members = ports.chunks(2).enumerate().map(member).collect();
-        let mut cluster = Self { members, scratch };
+        let mut cluster = Self {
+            members,
+            scratch,
+            tls,
+        };
         for number in 0..count {
             cluster.begin(number, options);
         }
@@ -79,13 +95,14 @@ impl Cluster {
     pub(crate) fn begin(&mut self, number: usize, options: &[&str]) {
         let others: Vec<_> = self.members.iter().map(Member::as_peer).collect();
         let directory = self.scratch.path().to_owned();
+        let client = self.endpoint(number);
         let member = &mut self.members[number];
         let mut command = Command::new("etcd");
         command
             .args(["--name", &member.name, "--data-dir"])
             .arg(&member.data)
-            .args(["--listen-client-urls", &url(member.client)])
-            .args(["--advertise-client-urls", &url(member.client)])
+            .args(["--listen-client-urls", &client])
+            .args(["--advertise-client-urls", &client])
             .args(["--listen-peer-urls", &url(member.peer)])
             .args(["--initial-advertise-peer-urls", &url(member.peer)])
             .args(["--initial-cluster", &others.join(",")])
@@ -108,16 +125,20 @@ impl Cluster {
     }
 
     pub(crate) fn endpoint(&self, number: usize) -> String {
-        url(self.members[number].client)
+        let plain = url(self.members[number].client);
+        match self.tls {
+            Some(_) => plain.replace("http:", "https:"),
+            None => plain,
+        }
     }
 
     pub(crate) fn settings(&self) -> EtcdSettings {
         let endpoints = (0..self.members.len()).map(|it| self.endpoint(it));
-        EtcdSettings::new(
-            endpoints.collect(),
-            &FleetId([7; 16]),
-            SubnetPrefix::LINK_LOCAL,
-        )
+        let fleet = FleetId([7; 16]);
+        EtcdSettings {
+            tls: self.tls.clone(),
+            ..EtcdSettings::new(endpoints.collect(), &fleet, SubnetPrefix::LINK_LOCAL)
+        }
     }
 
     /// As it is by itself: a lease of five seconds and calls of two.

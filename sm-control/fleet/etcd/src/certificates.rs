@@ -1,0 +1,87 @@
+//! TLS to the members of etcd: whose certificates count, and what is shown to them.
+//!
+//! The files are read for each new connection, so that what is renewed is taken without a restart.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use etcd_client::{Certificate, Identity, TlsOptions};
+
+use crate::settings::SettingsError;
+
+/// Files in PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EtcdTls {
+    /// The authority that members have their certificates of. No other counts, those of the system
+    /// neither.
+    pub ca: PathBuf,
+    /// Where members ask for one (`--client-cert-auth`).
+    pub own: Option<EtcdIdentity>,
+}
+
+/// What is shown to members.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EtcdIdentity {
+    /// The certificate, with the authorities between.
+    pub cert: PathBuf,
+    /// Its key, which is its owner's and at most readable by a group.
+    pub key: PathBuf,
+}
+
+impl EtcdTls {
+    /// For a connection to `host`, a name or an address without brackets that has to be in the
+    /// certificate of the member.
+    ///
+    /// Errors: a file that cannot be read, or has something else in it; a key that others may read.
+    pub(crate) fn options(&self, host: &str) -> Result<TlsOptions, SettingsError> {
+        let ca = pem(&self.ca, "CERTIFICATE", fs::read(&self.ca))?;
+        let options = TlsOptions::new()
+            .ca_certificate(Certificate::from_pem(ca))
+            .domain_name(host);
+        let Some(own) = &self.own else {
+            return Ok(options);
+        };
+        let cert = pem(&own.cert, "CERTIFICATE", fs::read(&own.cert))?;
+        let key = pem(&own.key, "PRIVATE KEY", secret(&own.key))?;
+        Ok(options.identity(Identity::from_pem(cert, key)))
+    }
+}
+
+/// Of an opened file, so that the mode is that of what is read.
+fn secret(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mode = file.metadata()?.permissions().mode() & 0o7777;
+    if mode & 0o027 != 0 {
+        let text = format!(
+            "others may read or change it (mode {mode:04o}); a key is its owner's and at most readable by a group: chmod 0600 or 0640"
+        );
+        return Err(io::Error::other(text));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Errors: it could not be read, or has no block of this kind. What is in a block is judged when a
+/// connection is made.
+fn pem(path: &Path, kind: &str, read: io::Result<Vec<u8>>) -> Result<Vec<u8>, SettingsError> {
+    let refused = |why: String| SettingsError::File {
+        path: path.to_owned(),
+        why,
+    };
+    let bytes = read.map_err(|why| refused(why.to_string()))?;
+    let has = |line: &[u8]| {
+        line.starts_with(b"-----BEGIN ")
+            && line
+                .trim_ascii_end()
+                .ends_with(format!("{kind}-----").as_bytes())
+    };
+    match bytes.split(|byte| *byte == b'\n').any(has) {
+        true => Ok(bytes),
+        false => Err(refused(format!(
+            "no block \"-----BEGIN {kind}-----\" in it; expected a file in PEM"
+        ))),
+    }
+}
