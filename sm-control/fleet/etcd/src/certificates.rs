@@ -8,8 +8,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use etcd_client::{Certificate, Identity, TlsOptions};
+use thiserror::Error;
 
-use crate::settings::SettingsError;
+/// A file of certificates that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}: {why}", path.display())]
+pub struct FileError {
+    /// Which.
+    pub path: PathBuf,
+    /// What is wrong, and what to do.
+    pub why: String,
+}
 
 /// Files in PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +44,7 @@ impl EtcdTls {
     /// certificate of the member.
     ///
     /// Errors: a file that cannot be read, or has something else in it; a key that others may read.
-    pub(crate) fn options(&self, host: &str) -> Result<TlsOptions, SettingsError> {
+    pub(crate) fn options(&self, host: &str) -> Result<TlsOptions, FileError> {
         let ca = pem(&self.ca, "CERTIFICATE", fs::read(&self.ca))?;
         let options = TlsOptions::new()
             .ca_certificate(Certificate::from_pem(ca))
@@ -66,8 +75,8 @@ fn secret(path: &Path) -> io::Result<Vec<u8>> {
 
 /// Errors: it could not be read, or has no block of this kind. What is in a block is judged when a
 /// connection is made.
-fn pem(path: &Path, kind: &str, read: io::Result<Vec<u8>>) -> Result<Vec<u8>, SettingsError> {
-    let refused = |why: String| SettingsError::File {
+fn pem(path: &Path, kind: &str, read: io::Result<Vec<u8>>) -> Result<Vec<u8>, FileError> {
+    let refused = |why: String| FileError {
         path: path.to_owned(),
         why,
     };

@@ -28,6 +28,6 @@ mod members;
 mod session;
 mod settings;
 
-pub use certificates::{EtcdIdentity, EtcdTls};
+pub use certificates::{EtcdIdentity, EtcdTls, FileError};
 pub use handle::{Etcd, StartError};
 pub use settings::{EtcdSettings, SettingsError};

@@ -1,13 +1,12 @@
 //! What an operator says, and what is wrong with it.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use sa_fleet::identity::FleetId;
 use sa_wire::SubnetPrefix;
 use thiserror::Error;
 
-use crate::certificates::EtcdTls;
+use crate::certificates::{EtcdTls, FileError};
 
 /// Without a word about it a lease is as long as this. A leader that is gone is replaced within it
 /// and a second.
@@ -60,14 +59,9 @@ pub enum SettingsError {
         "a call of {0:?}; it is at least 0.1 s and shorter than the lease, or a renewal would come too late"
     )]
     Timeout(Duration),
-    /// A file of certificates that cannot be used.
-    #[error("{}: {why}", path.display())]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// What is wrong, and what to do.
-        why: String,
-    },
+    /// A file of certificates.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// Keys of others could be among ours.
     #[error("the prefix \"{0}\" of keys begins and ends with a slash, and has more between them")]
     Prefix(String),

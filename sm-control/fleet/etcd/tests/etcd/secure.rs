@@ -131,7 +131,7 @@ fn files_that_cannot_be_used_are_told_at_the_start() {
             ..EtcdSettings::new(endpoints, &fleet, sa_wire::SubnetPrefix::LINK_LOCAL)
         };
         match Etcd::start(settings) {
-            Err(StartError::Settings(SettingsError::File { path, why })) => (path, why),
+            Err(StartError::Settings(SettingsError::File(file))) => (file.path, file.why),
             other => panic!("{other:?}"),
         }
     };
