@@ -132,6 +132,19 @@ check "PathRecords are answered by the daemon" ours saquery -C "$client" -P 1 PR
 check "IPoIB joins" ipoib_between "$first" "$second"
 check "IPoIB pings" ipoib_ping
 
+# What a reload would do, with the fabric as OpenSM has it and the file as it is now.
+dry() { "$SAPPHIRE" reload --dry-run --control "$SOFTIB_LOG/control.sock" >dry.out.log 2>&1; }
+epoch() { "$SAPPHIRE" status --control "$SOFTIB_LOG/control.sock" | grep -oE 'epoch [0-9]+' | head -n 1; }
+before=$(epoch)
+finds() { dry && grep -qE "$1" dry.out.log; }
+check "a dry run finds nothing that would change" finds '^same '
+one_pair 5 >policy.conf
+# As a reload would be: what OpenSM answers otherwise is not published beside it.
+refused() { ! dry && grep -q 'answered differently by the SA, nothing is published' dry.out.log; }
+check "with a policy that OpenSM does not have it is refused" until_true 20 refused
+check "and nothing is put into service" test -n "$before" -a "$(epoch)" = "$before" -a "$(path_sl)" = 0
+one_pair 0 >policy.conf
+
 join() {
 	"$SAPPHIRE" query mcmr --via "umad:$client" --set --mgid ff12::4:77 \
 		--port-gid "$(cat "/sys/class/infiniband/$client/ports/1/gids/0")" --join-state 1 \

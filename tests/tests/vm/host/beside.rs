@@ -52,6 +52,6 @@ pub(super) fn fails_over() -> Result<String> {
 }
 
 /// Those of beside.sh.
-const CHECKS: usize = 34;
+const CHECKS: usize = 37;
 /// Those of failover.sh.
 const FAILOVER_CHECKS: usize = 13;
