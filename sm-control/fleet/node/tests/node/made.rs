@@ -15,8 +15,8 @@ use fleet_transfer::roots::RootFile;
 
 /// A fleet: one root key and one leader's.
 pub(crate) struct Keys {
-    root: KeyPair,
-    leader: KeyPair,
+    pub(crate) root: KeyPair,
+    pub(crate) leader: KeyPair,
 }
 
 impl Keys {

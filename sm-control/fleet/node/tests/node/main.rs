@@ -15,4 +15,5 @@ mod rig;
 mod roots;
 mod secure;
 mod strangers;
+mod two_leaders;
 mod ways;

@@ -157,7 +157,7 @@ pub(crate) fn upstream(url: &str, tls: Option<&Tls>) -> Upstream {
     Upstream::new(url, Patience::default(), tls)
 }
 
-fn judge(root: &Held) -> Judge {
+pub(crate) fn judge(root: &Held) -> Judge {
     Judge {
         trust: root.root.trust(),
         subnet: SubnetPrefix::LINK_LOCAL,

@@ -53,6 +53,8 @@ fn a_leader_a_relay_and_a_follower_come_to_answers_under_tls() {
     follower.comes_to(9);
     leader.in_force.set(snapshot(10, 2));
     follower.comes_to(10);
+    // Its file can be fetched before it counts it.
+    relay.comes_to(10);
     let counts = relay.running.said.read().counts;
     assert_eq!((counts.wholes, counts.patches), (1, 1), "{counts:?}");
     assert_eq!(leader.desk.children.of(PREFIX)[0].0, "n1");
@@ -112,6 +114,10 @@ fn who_has_no_good_certificate_is_refused_counted_and_told() {
         let answer = asked(serving.address(), site.client(shows.as_ref()), ROOT);
         let why = answer.unwrap_err().to_string();
         assert!(why.contains(told), "{reason:?}: {why}");
+        // Whoever is refused is told first, and counted then.
+        until(&format!("{reason:?} is counted"), || {
+            tls.counts().clients.of(reason) > before
+        });
         assert_eq!(tls.counts().clients.of(reason), before + 1, "{reason:?}");
     }
     for role in ["node", "relay", "leader"] {
@@ -144,7 +150,9 @@ fn a_follower_whose_certificate_is_refused_says_so() {
         assert_eq!(refusal(&url, &node), Some(Refusal::RefusedThere));
         assert_eq!(node.counts().servers.of(Refusal::RefusedThere), count);
     }
-    assert_eq!(tls.counts().clients.of(Refusal::OtherAuthority), 20);
+    until("all of them are counted", || {
+        tls.counts().clients.of(Refusal::OtherAuthority) == 20
+    });
 }
 
 #[test]
@@ -159,7 +167,9 @@ fn certificates_may_be_optional_but_what_is_shown_has_to_be_good() {
     assert!(answer.contains("a root file"), "{answer}");
     let shows = site.expired("node");
     assert!(asked(serving.address(), site.client(Some(&shows)), ROOT).is_err());
-    assert_eq!(tls.counts().clients.of(Refusal::Expired), 1);
+    until("it is counted", || {
+        tls.counts().clients.of(Refusal::Expired) == 1
+    });
 }
 
 #[test]
