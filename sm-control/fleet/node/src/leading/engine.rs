@@ -5,9 +5,11 @@ use std::thread;
 
 use crossbeam_channel::{Sender, bounded};
 use fleet_engine::{Answer, Engine};
+use fleet_transfer::clocks;
 use sa_fleet::leader::Call;
 
 use super::Input;
+use crate::said::Board;
 
 /// More calls than the machine has at a time.
 const MOST: usize = 16;
@@ -18,17 +20,29 @@ pub(super) struct Calls {
     told: Sender<Input>,
 }
 
-/// Errors: no thread.
-pub(super) fn start(mut engine: Box<dyn Engine>, told: &Sender<Input>) -> io::Result<Calls> {
+/// Why an engine does not know is told to `said`, once for each reason until it knows again, and to
+/// the log each time. Errors: no thread.
+pub(super) fn start(
+    mut engine: Box<dyn Engine>,
+    told: &Sender<Input>,
+    said: Board,
+) -> io::Result<Calls> {
     let (calls, called) = bounded::<(u64, Call)>(MOST);
     let tell = told.clone();
     let thread = thread::Builder::new().name("sa-fleet-engine".into());
     thread.spawn(move || {
+        let mut known: Option<String> = None;
         for (call, what) in called {
             let answer = engine.call(&what);
-            if let (Answer::Unknown, Some(why)) = (&answer, engine.trouble()) {
+            let trouble = engine.trouble().filter(|_| answer == Answer::Unknown);
+            if let Some(why) = trouble {
                 tracing::warn!("fleet: the engine: {why}");
+                if known.as_deref() != Some(why) {
+                    let words = format!("the engine does not say who leads: {why}");
+                    said.write(|said| said.alert = Some((clocks::now(), words)));
+                }
             }
+            known = trouble.map(str::to_owned);
             if tell.send(Input::Returned(call, answer)).is_err() {
                 return;
             }

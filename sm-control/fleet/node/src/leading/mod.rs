@@ -166,7 +166,7 @@ pub fn start(leading: Leading, source: impl Source) -> io::Result<Running> {
     let (end, ends) = bounded(1);
     let (tell, inbox) = bounded(64);
     let said = Board::default();
-    let engine = engine::start(leading.engine, &tell)?;
+    let engine = engine::start(leading.engine, &tell, said.clone())?;
     let subnet = leading.settings.judge.subnet;
     let packing = Packing::start(Arc::clone(&leading.shelf), subnet, &tell)?;
     peers::start(&leading.peers, subnet, &tell)?;

@@ -29,6 +29,23 @@ fn a_host_whose_disk_takes_nothing_answers_nothing() {
 }
 
 #[test]
+fn a_leader_whose_engine_writes_nothing_tells_a_person_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = Keys::new();
+    let path = folder.path().join("leader");
+    let leader = Leader::start(&keys, &path, keys.held(), &[]);
+    let said = || leader.running.said.read();
+    until("it leads", || said().term.is_some());
+    std::fs::remove_dir_all(path.join("engine")).unwrap();
+    leader.in_force.set(snapshot(9, 1));
+    until("a person is told", || {
+        let alert = said().alert.map(|(_, words)| words).unwrap_or_default();
+        alert.starts_with("the engine does not say who leads: ")
+    });
+    assert_eq!(leader.desk.announced(PREFIX), None);
+}
+
+#[test]
 fn wrong_bytes_are_not_loaded_and_another_upstream_has_the_right_ones() {
     let folder = tempfile::tempdir().unwrap();
     let keys = Keys::new();
