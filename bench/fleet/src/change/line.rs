@@ -1,0 +1,146 @@
+//! What is printed of a change: one line of JSON.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::fabric::Kind;
+use super::leader::Published;
+use super::oracle::Judged;
+use crate::Arguments;
+use crate::progress::Progress;
+use crate::spent::Spent;
+
+/// What all lines of a run have in common.
+pub(super) struct Run<'a> {
+    pub(super) arguments: &'a Arguments,
+    pub(super) folder: &'a Path,
+    pub(super) joined_s: f64,
+}
+
+/// What leader, followers and oracle had come to.
+pub(super) type Moment = (Spent, Spent, Judged);
+
+/// Units: in the names; times from the moment that the changed fabric was given to the compiler.
+/// Names are an interface, as of the other programs here.
+#[derive(Debug, Serialize)]
+pub(super) struct Line {
+    schema: &'static str,
+    fabric: String,
+    /// On each switch.
+    hosts: u8,
+    rules: u16,
+    kind: String,
+    /// It is whole again.
+    back: bool,
+    followers: usize,
+    /// Followers that run the daemon's code.
+    daemons: usize,
+    /// Where their directories are.
+    file_system: String,
+    /// Until all had the first snapshot, once for a run.
+    joined_s: f64,
+    snapshot_bytes: u64,
+    patch_bytes: Option<u32>,
+    read_ms: f64,
+    route_ms: f64,
+    check_ms: f64,
+    build_ms: f64,
+    compare_ms: f64,
+    /// The five before, and what lies between them.
+    compile_ms: f64,
+    /// From the snapshot to the announcement.
+    publish_ms: f64,
+    /// Of all followers.
+    know_50_ms: f64,
+    know_99_ms: f64,
+    know_100_ms: f64,
+    have_50_ms: f64,
+    have_99_ms: f64,
+    have_100_ms: f64,
+    /// Of the real ones.
+    real_have_99_ms: f64,
+    answer_50_ms: f64,
+    answer_99_ms: f64,
+    answer_100_ms: f64,
+    leader_cpu_ms: f64,
+    leader_peak_rss_mb: f64,
+    /// Of files, heads not counted.
+    leader_sent_mb: f64,
+    followers_cpu_ms: f64,
+    followers_peak_rss_mb: f64,
+    /// How often a real follower was looked at.
+    samples: u64,
+    /// Of these, how often it was silent.
+    silent: u64,
+    /// Of these, how often it answered from another generation than it had verified last.
+    violations: u64,
+}
+
+impl Line {
+    /// Of a generation that all have now.
+    pub(super) fn of(
+        (kind, back): (Kind, bool),
+        run: &Run<'_>,
+        published: &Published,
+        progress: &Progress,
+        (before, after): &(Moment, Moment),
+    ) -> Self {
+        let wanted = &run.arguments.change;
+        let word = published.word_ns;
+        let (know, have) = (progress.knew(word), progress.had(word));
+        let (real, answers) = (progress.real_had(word), progress.answered(word));
+        let judged = after.2.since(&before.2);
+        Self {
+            schema: "bench.fleet-change/1",
+            fabric: wanted.fabric.to_string(),
+            hosts: wanted.hosts,
+            rules: wanted.rules,
+            kind: kind.to_string(),
+            back,
+            followers: run.arguments.followers,
+            daemons: wanted.daemons.unwrap_or(0),
+            file_system: file_system(run.folder),
+            joined_s: run.joined_s,
+            snapshot_bytes: published.snapshot_bytes,
+            patch_bytes: published.patch_bytes,
+            read_ms: published.read_ms,
+            route_ms: published.route_ms,
+            check_ms: published.check_ms,
+            build_ms: published.build_ms,
+            compare_ms: published.compare_ms,
+            compile_ms: published.compile_ms,
+            publish_ms: published.publish_ms,
+            know_50_ms: know.of_hundred(50),
+            know_99_ms: know.of_hundred(99),
+            know_100_ms: know.of_hundred(100),
+            have_50_ms: have.of_hundred(50),
+            have_99_ms: have.of_hundred(99),
+            have_100_ms: have.of_hundred(100),
+            real_have_99_ms: real.of_hundred(99),
+            answer_50_ms: answers.of_hundred(50),
+            answer_99_ms: answers.of_hundred(99),
+            answer_100_ms: answers.of_hundred(100),
+            leader_cpu_ms: after.0.cpu_ms - before.0.cpu_ms,
+            leader_peak_rss_mb: after.0.peak_rss_mb,
+            leader_sent_mb: after.0.sent_mb_since(&before.0),
+            followers_cpu_ms: after.1.cpu_ms - before.1.cpu_ms,
+            followers_peak_rss_mb: after.1.peak_rss_mb,
+            samples: judged.samples,
+            silent: judged.silent,
+            violations: judged.violations,
+        }
+    }
+}
+
+/// By name, where it is one that a disk of a host would have.
+fn file_system(folder: &Path) -> String {
+    match rustix::fs::statfs(folder).map(|about| about.f_type) {
+        Ok(0x0102_1994) => "tmpfs".to_owned(),
+        Ok(0xef53) => "ext4".to_owned(),
+        Ok(0x5846_5342) => "xfs".to_owned(),
+        Ok(0x9123_683e) => "btrfs".to_owned(),
+        Ok(other) => format!("{other:#x}"),
+        Err(_) => "unknown".to_owned(),
+    }
+}
