@@ -59,6 +59,9 @@ pub(crate) const DESCRIPTORS: u64 = 9;
 /// are begun.
 const JOINED: Duration = Duration::from_secs(300);
 
+/// Of the followers' process.
+const NICE: i32 = 10;
+
 /// What is to be measured.
 #[derive(Debug, Args)]
 pub(crate) struct Wanted {
@@ -110,6 +113,8 @@ pub(crate) async fn measure(arguments: &Arguments, tls: Option<Tls>) -> Result<(
     let directory = wanted.directory.clone().unwrap_or_else(std::env::temp_dir);
     let folder = tempfile::tempdir_in(directory)?;
     let mut leader = Leader::start(folder.path(), arguments, &wanted.arguments())?;
+    // The leader has a host of its own, elsewhere: of these cores it gets first what it needs.
+    rustix::process::nice(NICE)?;
     let address = leader.line()?.parse()?;
     let first: Published = leader.value()?;
     let root = installed::read(folder.path())?;

@@ -31,9 +31,10 @@ const TTL: Duration = Duration::from_secs(3600);
 pub(crate) fn run(folder: &Path, tls: Option<Tls>) -> Result<(), Failure> {
     let shelf = Arc::new(Shelf::open(folder)?);
     let desk = Arc::new(Desk::new(Arc::clone(&shelf), Limits::default()));
+    // Before anybody can ask: of a subnet of which nothing was ever said there is nothing to wait for.
+    announce(&desk, 0, None);
     let address = listening::start(Arc::clone(&desk), tls)?;
     writeln!(std::io::stdout(), "{address}")?;
-    announce(&desk, 0, None);
     let mut seq = 0;
     for line in std::io::stdin().lock().lines() {
         let line = line?;
