@@ -36,6 +36,18 @@ fn number(line: &Value, name: &str) -> Result<f64, String> {
     value.ok_or_else(|| format!("{name}: no number in {line}"))
 }
 
+/// Names and their order, as `docs/schemas` has them.
+fn is_as_its_schema_says(line: &Value) -> Result<(), Box<dyn Error>> {
+    let schema: Value = serde_json::from_str(include_str!(
+        "../../../docs/schemas/bench.fleet-change-1.json"
+    ))?;
+    let names =
+        |of: &Value| -> Option<Vec<String>> { Some(of.as_object()?.keys().cloned().collect()) };
+    let expected = names(&schema["properties"]).ok_or("no properties")?;
+    assert_eq!(names(line), Some(expected));
+    Ok(())
+}
+
 #[test]
 fn each_change_comes_to_all_and_nobody_answers_from_what_is_over() -> Result<(), Box<dyn Error>> {
     let output = fleet(&SMALL)?;
@@ -51,6 +63,7 @@ fn each_change_comes_to_all_and_nobody_answers_from_what_is_over() -> Result<(),
     assert_eq!(kinds, expected.concat());
     for line in &lines {
         assert_eq!(line["schema"], "bench.fleet-change/1");
+        is_as_its_schema_says(line)?;
         assert_eq!(
             (&line["followers"], &line["daemons"]),
             (&20.into(), &5.into())
