@@ -1,4 +1,12 @@
 //! Followers that are connections: they wait, fetch, and wait again, and look at nothing.
+//!
+//! ```text
+//!  GET announcement?after=1.1.6.1  ──── held until there is news ────>  announcement 1.1.7.1
+//!  GET blob/NEW.from.OLD.patch     ───────────────────────────────────>  bytes, which are dropped
+//!  GET announcement?after=1.1.7.1  ──── ...
+//! ```
+//!
+//! All are tasks of one thread, some kB each. A beat is news without anything to fetch.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,9 +27,13 @@ pub(crate) const PREFIX: u64 = 0xfe80_0000_0000_0000;
 /// Whom all follow.
 #[derive(Clone)]
 pub(crate) struct Whom {
+    /// Of the leader.
     pub(crate) address: SocketAddr,
+    /// Where it speaks TLS.
     pub(crate) tls: Option<Tls>,
+    /// How its announcements are to be read.
     pub(crate) words: Arc<Words>,
+    /// Where it is noted how far each is.
     pub(crate) progress: Arc<Progress>,
 }
 

@@ -1,4 +1,14 @@
 //! The other process: this very program as a leader, told by lines on its standard input.
+//!
+//! ```text
+//!  fleet ...                       fleet --leader DIRECTORY ...
+//!     <──────────────── 127.0.0.1:43210      where it is
+//!     publish 200 ────────────>              an order
+//!     <──────────────── 8123456789           its answer, a line: a number, or JSON
+//!     spent ──────────────────>
+//! ```
+//!
+//! A process of its own, so that its CPU time and memory are those of a leader and nothing else.
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -1,4 +1,12 @@
 //! How far each follower is with the generation that is measured.
+//!
+//! ```text
+//!  begin(7) ── knows(place, 7) ── has(place, 7) ── answers(place, 7) ──> all_through
+//!              each of them once: what comes again (a beat) or late (of 6) changes nothing
+//! ```
+//!
+//! Written by thousands of threads and read when all are through, so all of it is atomics without
+//! order among each other; only that a generation begins is told in order.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -19,17 +27,25 @@ pub(crate) struct Progress {
     daemons: usize,
     /// The number of the generation that is measured.
     wanted: AtomicU64,
+    /// By place, when it heard of it. Units: ns of CLOCK_BOOTTIME; 0: not yet.
     knew: Vec<AtomicU64>,
+    /// The same, when it had its bytes.
     had: Vec<AtomicU64>,
+    /// Of real ones alone, when they would answer from it.
     answered: Vec<AtomicU64>,
+    /// How many are through.
     through: AtomicUsize,
+    /// All are.
     changed: Notify,
+    /// Connections that broke.
     failed: AtomicUsize,
+    /// The first reason.
     why: OnceLock<String>,
 }
 
 impl Progress {
-    /// Nobody knows anything yet, and the first generation is wanted.
+    /// Nobody knows anything yet, and the first generation is wanted. `followers`: with the real ones,
+    /// of which there are `daemons`.
     pub(crate) fn new(followers: usize, daemons: usize, first: u64) -> Self {
         let times = |count| (0..count).map(|_| AtomicU64::new(0)).collect();
         Self {

@@ -1,4 +1,6 @@
-//! What a process has used.
+//! What a process has used, by the kernel's word (`/proc/self`).
+//!
+//! Of all its threads. Two of these are what lay between; a peak is since the start and never falls.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +20,8 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
-    /// Of this process. Errors: no /proc.
+    /// Of this process. `sent`: as whoever hands out has counted it; 0 of a process that does not.
+    /// Errors: no /proc.
     #[expect(clippy::cast_precision_loss, reason = "less than 2^52 of each")]
     pub(crate) fn now(sent: u64) -> Result<Self, Failure> {
         let process = procfs::process::Process::myself()?;

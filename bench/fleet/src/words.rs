@@ -1,5 +1,9 @@
 //! What an announcement tells a connection that only takes bytes: where it stands, and what is to
 //! be fetched.
+//!
+//! A real follower judges each announcement anew, and chooses by its own state
+//! (`sa_fleet::follower`). A connection only has to ask for the same bytes as one: a patch from what
+//! it has, where there is one, else the whole file packed.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +22,9 @@ pub(crate) enum Words {
     /// Signed. All connections get the same bytes, so they are opened once and not by each: what
     /// that costs is measured on those followers that are real.
     Signed {
+        /// As that of real followers.
         judge: Box<Judge>,
+        /// Nearly always the one that comes next, too.
         last: Mutex<Last>,
     },
 }
@@ -85,6 +91,7 @@ impl Words {
     }
 }
 
+/// None: not of this program.
 fn read_plain(bytes: &[u8]) -> Option<Told> {
     let mut words = std::str::from_utf8(bytes).ok()?.split_whitespace();
     let seq = words.next()?.parse().ok()?;
@@ -96,12 +103,14 @@ fn read_plain(bytes: &[u8]) -> Option<Told> {
     })
 }
 
+/// Errors: the reason against it.
 fn open(judge: &Judge, bytes: &[u8]) -> io::Result<Announcement> {
     let opened = judge.open(bytes, clocks::both().wall, &Sound);
     opened.map_err(|why| io::Error::other(format!("an announcement is refused: {why:?}")))
 }
 
-/// As a follower chooses: a patch from what it has, or else the whole file packed.
+/// As a follower chooses: a patch from what it has, or else the whole file packed. Errors: nothing is
+/// in force.
 fn of_signed(announcement: &Announcement, held: Option<Digest>) -> io::Result<Told> {
     let content = &announcement.content;
     let blob = content.blobs().first();

@@ -1,5 +1,15 @@
 //! The compiler, called as the daemon calls it where the fabric is in files: each compilation goes
 //! on from the one that was accepted before.
+//!
+//! ```text
+//!  Fabric::inputs ─> pipeline::compile_after ─ publishable ─> snapshot ─> in force
+//!                          ^                       └─ state ─┐
+//!                          └────────── before <── accept ────┘
+//! ```
+//!
+//! The daemon does the same in `server::reload` (`attempt`, `compiled`): same call, same stamp,
+//! same order. What is not here: the settling of files that are being written, a trial by another
+//! process where memory is tight, and the state directory.
 
 use sa_compiler::pipeline::{self, Compiled, PipelineError, Stamp, Timings, compile_after};
 use sa_compiler::state::FabricState;
@@ -9,14 +19,19 @@ use super::fabric::Fabric;
 
 /// What is remembered between two compilations.
 pub(super) struct Compiling {
+    /// Which is compiled.
     pub(super) fabric: Fabric,
+    /// Routes, proof and tables of the last one: unchanged tables are shared with the next.
     before: Option<FabricState>,
+    /// Of the next snapshot; it goes into its bytes, as in the daemon.
     next: EpochId,
 }
 
 /// A snapshot, with what the next compilation goes on from.
 pub(super) struct Made {
+    /// Verified.
     pub(super) snapshot: Snapshot,
+    /// By step.
     pub(super) timings: Timings,
     parts: FabricState,
 }

@@ -2,6 +2,15 @@
 //!
 //! A failure takes cables away and moves no LID, as the SM keeps them (`Inputs::failed`). Each time
 //! another cable or switch fails, so that no host has the file of it from before.
+//!
+//! | kind | what the compiler is given | what of the answers differs |
+//! |---|---|---|
+//! | cable | `failed: S8_8_8:1` | the generation: hosts are silent until they have the new file |
+//! | switch | `failed: S8_8_8` | its hosts are gone, and all behind them have other numbers |
+//! | rule | another policy file | the level of who asks for one range of services |
+//!
+//! Back is the fabric as it was, compiled anew: by its stamp another file with the answers of the
+//! first.
 
 use std::fmt;
 use std::fs;
@@ -65,12 +74,17 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A fabric in files.
+/// A fabric in files, as the daemon reads it with `source = "files"`.
+///
+/// Lives as long as the directory of the run.
 pub(super) struct Fabric {
+    /// Where switches, cables and hosts are, to choose of them what fails.
     plan: TorusPlan,
+    /// Of the policy, changed or not.
     rules: u16,
+    /// The policy's file, which is written anew when a rule changes.
     policy: PathBuf,
-    /// Of the fabric as it is.
+    /// Of the fabric as it is now: what has failed is in it.
     pub(super) inputs: Inputs,
 }
 
@@ -114,13 +128,16 @@ impl Fabric {
         self.write_policy(None)
     }
 
+    /// Errors: the disk.
     fn write_policy(&self, changed: Option<usize>) -> Result<(), Failure> {
-        let guids = self.plan.hosts.iter().map(|host| host.guid + 1).collect();
+        let guids = self.plan.hosts.iter().map(|host| host.guid + 1);
+        let guids: Vec<u64> = guids.collect();
         let text = policy::text(self.rules, &guids, changed);
         Ok(fs::write(&self.policy, text)?)
     }
 
-    /// From the middle on, as the first ones are the seed of the torus configuration.
+    /// One end of a cable, as `SWITCH:PORT`. From the middle on, as the first ones are the seed of the
+    /// torus configuration. None: there is no cable.
     fn cable(&self, time: usize) -> Option<String> {
         let links = &self.plan.links;
         // A prime: neighbours in the list are of one switch.
@@ -130,6 +147,7 @@ impl Fabric {
         Some(format!("{}:{port}", switch.name))
     }
 
+    /// The same of switches.
     fn switch(&self, time: usize) -> Option<String> {
         let switches = &self.plan.switches;
         let switch = switches.get((switches.len() / 2 + time * 37) % switches.len().max(1))?;

@@ -7,6 +7,15 @@
 //!
 //! In the daemon the thread that loads publishes, and not the one that follows: handing it over
 //! takes some ten microseconds, which are missing here.
+//!
+//! | moment | seen by |
+//! |---|---|
+//! | it knows of a generation | `ports(true)`, which is called right after something was verified |
+//! | it has the file | `swap`: fetched, compared, synced, mapped, verified |
+//! | a worker answers from it | the first `swap` or `gate` after which slot and gate agree |
+//!
+//! A generation with the same answers is told by its number and not by its token: then the gate is
+//! never shut, and what counts is that the new file is in service.
 
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,10 +37,14 @@ use crate::progress::{DEADLINE, Progress};
 
 /// See the module.
 pub(super) struct Stand {
+    /// Among all followers.
     place: usize,
     progress: Arc<Progress>,
+    /// The slot's writer: the thread that follows.
     publisher: Mutex<Publisher>,
+    /// The slot as a worker sees it. A lock, as the oracle looks, too; held for a look.
     worker: Mutex<Reader>,
+    /// Until when, and from which generation.
     gate: gate::Gate,
     /// What the follower says of itself.
     said: OnceLock<Board>,
@@ -39,7 +52,7 @@ pub(super) struct Stand {
     in_service: AtomicU64,
     /// Its worker looks at no gate: for a run that must fail.
     is_planted: bool,
-    /// Of the oracle.
+    /// Of the oracle, so that a planted one can wait for it.
     looks: AtomicU64,
 }
 
@@ -147,6 +160,7 @@ impl Host for Stand {
     }
 }
 
+/// A thread that has panicked leaves a value whole: each change of one is a store.
 fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }

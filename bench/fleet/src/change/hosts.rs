@@ -1,4 +1,15 @@
 //! Real followers: each with the threads, the directory and the connections of a daemon.
+//!
+//! ```text
+//!  n0/highest      the record of what was seen: other file, fsync, rename, fsync of the directory
+//!  n0/blobs        snapshots: the one in service and two before it
+//!  threads         follow, ask, disk; one more for each file that is fetched or loaded
+//!  connections     one that polls, one for files
+//! ```
+//!
+//! They are what `server::fleet` of the daemon starts, with its defaults. A thousand of them are
+//! three thousand threads, and four while a file is on its way; stacks are pages that were touched,
+//! some 20 kB each.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -32,22 +43,30 @@ const AT_ONCE: usize = 100;
 
 /// Where they are, and whom they follow.
 pub(super) struct Place<'a> {
+    /// Of the run: each has a directory in it.
     pub(super) folder: &'a Path,
+    /// Of the leader, whom all ask directly.
     pub(super) address: SocketAddr,
+    /// Where they speak TLS.
     pub(super) tls: Option<&'a Tls>,
+    /// Which they have installed.
     pub(super) root: &'a Held,
+    /// Their workers look at no gate.
     pub(super) is_planted: bool,
 }
 
 /// All of them, and the oracle that looks at them.
 pub(super) struct Daemons {
+    /// By place.
     running: Vec<Running>,
+    /// The oracle is to end.
     over: Arc<AtomicBool>,
     looking: JoinHandle<()>,
 }
 
 impl Daemons {
-    /// Starts so many. Errors: no thread; the disk.
+    /// Starts so many, one after the other, and the oracle when all are there. Errors: no thread; the
+    /// disk.
     pub(super) fn start(
         count: usize,
         place: &Place<'_>,
@@ -81,11 +100,6 @@ impl Daemons {
         })
     }
 
-    /// How many.
-    pub(super) const fn count(&self) -> usize {
-        self.running.len()
-    }
-
     /// Ends them, many at a time.
     pub(super) fn end(mut self) {
         self.over.store(true, Ordering::Relaxed);
@@ -104,7 +118,7 @@ impl Daemons {
 }
 
 impl Place<'_> {
-    /// Errors: the disk.
+    /// What one of them is started with. Errors: the disk.
     fn following(&self, nth: usize) -> Result<Following, Failure> {
         let directory = self.folder.join(format!("n{nth}"));
         let shelf = Arc::new(Shelf::open(&directory.join("blobs"))?);

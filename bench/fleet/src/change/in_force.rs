@@ -1,4 +1,8 @@
 //! What is in force on the leader's host.
+//!
+//! In the daemon this is the publisher's slot, of which the thread that leads has a reader
+//! (`server::fleet::leading`). Here no worker answers on the leader's host, so a lock will do: it is
+//! looked at a hundred times a second, and set once a change.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,8 +11,12 @@ use sa_snapshot::Snapshot;
 
 /// Set by who compiles, looked at by who leads.
 #[derive(Clone, Default)]
-pub(super) struct InForce(Arc<Mutex<Option<(u64, Arc<Holder>)>>>);
+pub(super) struct InForce(Arc<Mutex<Option<Numbered>>>);
 
+/// Another number for each.
+type Numbered = (u64, Arc<Holder>);
+
+/// For who packs it, as a value that can be looked at.
 struct Holder(Snapshot);
 
 impl AsRef<Snapshot> for Holder {
@@ -18,7 +26,7 @@ impl AsRef<Snapshot> for Holder {
 }
 
 impl InForce {
-    /// This is in force from now on.
+    /// This is in force from now on. The one before is freed once nobody packs it any more.
     pub(super) fn set(&self, snapshot: Snapshot) {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let number = now.as_ref().map_or(1, |(number, _)| number + 1);

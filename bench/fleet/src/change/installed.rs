@@ -1,4 +1,14 @@
 //! Keys and root file of the fleet, as an operator makes them and a host has them installed.
+//!
+//! `sapphire fleet init` writes the same files. Here the leader's process makes them, keeps both
+//! secrets in its memory, and writes what every host has:
+//!
+//! ```text
+//!  root                   fleet, era, one root key, one leader's key that ends after two days
+//!  root.root-1.minisig    signed by the root key
+//! ```
+//!
+//! Both processes then read them as a host does at its start, signature and all.
 
 use std::fs;
 use std::path::Path;
@@ -53,7 +63,8 @@ pub(super) fn read(folder: &Path) -> Result<Held, Failure> {
     Ok(held)
 }
 
-/// As the daemon judges.
+/// As the daemon judges by default: the wall clock is looked at and counted, and nobody may say that
+/// a word is good for longer than five minutes.
 pub(super) fn judge(root: &Held) -> Judge {
     Judge {
         trust: root.root.trust(),

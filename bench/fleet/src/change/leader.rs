@@ -1,6 +1,16 @@
 //! The process of the leader, told by lines on standard input: `cable 0`, `switch 1`, `rule 2`
 //! change the fabric, and `back` makes it whole. Each is answered by a [`Published`] once it is
 //! announced. `spent` answers what was used so far.
+//!
+//! ```text
+//!    0 ms  word_ns: the change is in the files; nothing of it is known yet
+//!  150 ms  compile_ms: the snapshot is there, verified and compared
+//!  155 ms  the thread that leads has seen it (it looks every 10 ms)
+//!  165 ms  packed: a public copy, its generation, the whole and two patches
+//!  170 ms  publish_ms: in the engine, signed, and on the desk from which polls are answered
+//! ```
+//!
+//! Times are an example. What follows, hosts do: it is measured in the other process.
 
 use std::io::{BufRead as _, Write as _};
 use std::path::Path;
@@ -40,22 +50,31 @@ const LOOK: Duration = Duration::from_micros(200);
 /// A generation that is announced. Units: in the names; moments by CLOCK_BOOTTIME.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Published {
+    /// Of the root file.
     pub(super) era: u32,
+    /// Of the leader, which is the first.
     pub(super) term: u64,
+    /// One more each time: what is in between would be a withdrawal, which nobody orders.
     pub(super) seq: u64,
     /// The generation in one word.
     pub(super) token: u64,
     /// When the changed fabric was given to the compiler.
     pub(super) word_ns: u64,
+    /// Files of fabric and policy, parsed; what failed is taken away.
     pub(super) read_ms: f64,
+    /// Forwarding tables, gone on from those before.
     pub(super) route_ms: f64,
+    /// The proof: no credit loop, and who reaches whom.
     pub(super) check_ms: f64,
+    /// Policy and path classes, the snapshot, its verification.
     pub(super) build_ms: f64,
+    /// Sampled pairs asked of the reference; entries that changed counted.
     pub(super) compare_ms: f64,
-    /// All of these, and what lies between.
+    /// All of these, and what lies between: facts of ports, remarks, what is freed.
     pub(super) compile_ms: f64,
     /// From then on until the announcement.
     pub(super) publish_ms: f64,
+    /// As it lies on a disk and in memory.
     pub(super) snapshot_bytes: u64,
     /// From the snapshot before; none of the first.
     pub(super) patch_bytes: Option<u32>,
@@ -83,10 +102,14 @@ pub(crate) fn run(folder: &Path, wanted: &Wanted, tls: Option<Tls>) -> Result<()
     Ok(())
 }
 
+/// Compiler, what is in force, and who leads: in the daemon three threads, here this one and those of
+/// `fleet-node`.
 struct Leader {
     compiling: Compiling,
     in_force: InForce,
+    /// From which polls are answered, in a thread of its own.
     desk: Arc<Desk>,
+    /// To read what was announced as a host does.
     judge: Judge,
     /// What was announced last.
     last: Option<(u64, Digest)>,

@@ -33,7 +33,8 @@ mod tests;
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -117,33 +118,17 @@ pub(crate) async fn measure(arguments: &Arguments, tls: Option<Tls>) -> Result<(
     rustix::process::nice(NICE)?;
     let address = leader.line()?.parse()?;
     let first: Published = leader.value()?;
-    let root = installed::read(folder.path())?;
     let daemons = wanted.daemons.unwrap_or(0);
     let progress = Arc::new(Progress::new(arguments.followers, daemons, first.seq));
     let oracle = Arc::new(Oracle::default());
     oracle.announced(&first);
-    let place = Place {
-        folder: folder.path(),
-        address,
-        tls: tls.as_ref(),
-        root: &root,
-        is_planted: wanted.planted,
-    };
     let begun = Instant::now();
-    let daemons = Daemons::start(daemons, &place, &progress, &oracle)?;
-    let whom = Whom {
-        address,
-        words: Arc::new(Words::signed(installed::judge(&root))),
-        tls,
-        progress: Arc::clone(&progress),
-    };
-    for place in daemons.count()..arguments.followers {
-        tokio::spawn(follow(whom.clone(), place));
-    }
+    let (folder, whom) = (folder.path(), (address, tls));
+    let daemons = follow_all(arguments, folder, whom, (&progress, &oracle))?;
     progress.all_through(JOINED).await?;
     let run = Run {
         arguments,
-        folder: folder.path(),
+        folder,
         joined_s: begun.elapsed().as_secs_f64(),
     };
     let changed = change(&run, (&mut leader, &progress, &oracle), first.seq).await;
@@ -156,7 +141,37 @@ pub(crate) async fn measure(arguments: &Arguments, tls: Option<Tls>) -> Result<(
     }
 }
 
-/// Each kind, there and back.
+/// Starts all followers: real ones, then connections. Errors: the root file; no thread; the disk.
+fn follow_all(
+    arguments: &Arguments,
+    folder: &Path,
+    (address, tls): (SocketAddr, Option<Tls>),
+    (progress, oracle): (&Arc<Progress>, &Arc<Oracle>),
+) -> Result<Daemons, Failure> {
+    let root = installed::read(folder)?;
+    let place = Place {
+        folder,
+        address,
+        tls: tls.as_ref(),
+        root: &root,
+        is_planted: arguments.change.planted,
+    };
+    let count = arguments.change.daemons.unwrap_or(0);
+    let daemons = Daemons::start(count, &place, progress, oracle)?;
+    let whom = Whom {
+        address,
+        words: Arc::new(Words::signed(installed::judge(&root))),
+        tls,
+        progress: Arc::clone(progress),
+    };
+    for place in count..arguments.followers {
+        tokio::spawn(follow(whom.clone(), place));
+    }
+    Ok(daemons)
+}
+
+/// Each kind, there and back, a line for each way. `seq`: of the generation that all have. Errors: as
+/// [`measure`]'s.
 async fn change(
     run: &Run<'_>,
     (leader, progress, oracle): (&mut Leader, &Progress, &Oracle),

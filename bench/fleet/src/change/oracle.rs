@@ -4,11 +4,23 @@
 //! the leader's word; what it answers from is read off its slot and its gate. So the oracle shares
 //! no step with the code that it judges, and must not be asked before the leader has said what it
 //! announced: until then looks are kept, not judged.
+//!
+//! ```text
+//!  verified   answers from   judged
+//!  1.1.6      generation A   right, where the leader announced A as 1.1.6
+//!  1.1.7      silence        right
+//!  1.1.7      generation A   a violation, where the leader announced B as 1.1.7
+//!  nothing    generation A   a violation
+//! ```
+//!
+//! What it cannot find: an answer between two looks, and one after a deadline of which no other
+//! announcement was heard, which the simulation is for.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use sa_fleet::identity::{Issue, Token};
+use serde::Serialize;
 
 use super::leader::Published;
 
@@ -25,8 +37,9 @@ struct Known {
 }
 
 /// What came of all looks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Judged {
+    /// Looks at one follower each.
     pub(super) samples: u64,
     /// Samples in which nobody was answered.
     pub(super) silent: u64,

@@ -1,4 +1,16 @@
 //! Rules over groups of hosts, the same every time, in OpenSM's dialect.
+//!
+//! ```text
+//! qos-match-rule
+//! source: g7                          four ranges of hosts, which overlap with those of others
+//! destination: g50
+//! service-id: 0x100001c0-0x100001c7   each rule has a range of its own
+//! qos-level-name: L2                  one of three in turn: what changes is this line of one rule
+//! end-qos-match-rule
+//! ```
+//!
+//! No text of a site is known that is as large: what counts here is that the compiler, the proof of
+//! samples and the patch have as much to do as with a large policy.
 
 use std::fmt::Write as _;
 
@@ -13,9 +25,11 @@ const LEVELS: [&str; 4] = [
     "sl: 8\nmtu-limit: 3",
 ];
 
-/// Rules, and a fifth as many groups of these port GUIDs. `changed`: which of the rules gives
-/// another level than else.
-pub(super) fn text(rules: u16, guids: &Vec<u64>, changed: Option<usize>) -> String {
+/// Rules, and a fifth as many groups of these port GUIDs.
+///
+/// `guids`: of all hosts, ascending. `changed`: which of the rules gives another level than else,
+/// by number; one that is not there changes nothing.
+pub(super) fn text(rules: u16, guids: &[u64], changed: Option<usize>) -> String {
     let mut text = "qos-levels\n".to_owned();
     // Writing to a string does not fail.
     for (nth, level) in LEVELS.iter().enumerate() {

@@ -1,3 +1,6 @@
+//! Parts that the runs of `tests/small.rs` would not find broken: what the oracle counts, and that
+//! what changes is one thing.
+
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use sa_fleet::identity::{Issue, Token};
@@ -57,7 +60,7 @@ fn the_oracle_counts_answers_of_what_is_not_the_newest_that_was_verified() {
 
 #[test]
 fn a_rule_that_changes_is_the_only_line_that_differs() {
-    let guids = (1..400).map(|nth| nth * 16 + 1).collect();
+    let guids: Vec<u64> = (1..400).map(|nth| nth * 16 + 1).collect();
     let (before, after) = (
         policy::text(90, &guids, None),
         policy::text(90, &guids, Some(7)),

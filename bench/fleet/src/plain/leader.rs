@@ -65,8 +65,9 @@ fn publish(desk: &Desk, shelf: &Shelf, seq: u64, size: usize) -> Result<u64, Fai
     Ok(announce(desk, seq, Some(digest)))
 }
 
-/// As a leader does that has a newer generation; the bytes are not signed. When that was, by
-/// CLOCK_BOOTTIME in nanoseconds.
+/// As a leader does that has a newer generation; the bytes are not signed, and those of the blob are
+/// on the shelf already. When that was, by CLOCK_BOOTTIME in nanoseconds.
+/// `blob`: none before the first.
 fn announce(desk: &Desk, seq: u64, blob: Option<Digest>) -> u64 {
     let mut bytes = plain(seq, blob).into_bytes();
     bytes.resize(ANNOUNCEMENT, b' ');

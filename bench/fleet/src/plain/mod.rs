@@ -1,6 +1,7 @@
 //! The way alone: bytes of a size, announced by the HTTP side of a leader, taken by connections.
 //!
-//! No signatures, no disk of followers: what an event loop can hand out, and what that costs.
+//! No signatures, no disk of followers: what an event loop can hand out, and what that costs. Time
+//! counts from the announcement, so what it takes to make a file and put it there is not in it.
 
 pub(crate) mod leader;
 
@@ -56,14 +57,19 @@ pub(crate) async fn measure(arguments: &Arguments, tls: Option<Tls>) -> Result<(
 /// Units: in the names. Names are an interface, as of the other programs here.
 #[derive(Serialize)]
 struct Line {
+    /// Name and version; see `docs/schemas`.
     schema: &'static str,
+    /// Connections.
     followers: usize,
+    /// Which each fetches.
     blob_bytes: usize,
     /// Until all followers had their first answer, once for a run.
     connected_s: f64,
+    /// Until so many of a hundred had the announcement.
     know_50_ms: f64,
     know_99_ms: f64,
     know_100_ms: f64,
+    /// Until so many of a hundred had all bytes.
     have_50_ms: f64,
     have_99_ms: f64,
     have_100_ms: f64,
