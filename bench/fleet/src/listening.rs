@@ -1,7 +1,7 @@
 //! The thread that answers followers: the HTTP side of the daemon.
 //!
-//! As `fleet_node::serving` has it, but for the queue of connections that wait to be accepted: there
-//! are ten thousand of them within a second here.
+//! As `fleet_node::serving` has it, but for the queue of connections that wait to be accepted:
+//! there are ten thousand of them within a second here.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -44,8 +44,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Nobody knows anything yet, and the first generation is wanted. `followers`: with the real ones,
-    /// of which there are `daemons`.
+    /// Nobody knows anything yet, and the first generation is wanted. `followers`: with the real
+    /// ones, of which there are `daemons`.
     pub(crate) fn new(followers: usize, daemons: usize, first: u64) -> Self {
         let times = |count| (0..count).map(|_| AtomicU64::new(0)).collect();
         Self {

@@ -1,6 +1,7 @@
 //! What a process has used, by the kernel's word (`/proc/self`).
 //!
-//! Of all its threads. Two of these are what lay between; a peak is since the start and never falls.
+//! Of all its threads. Two of these are what lay between; a peak is since the start and never
+//! falls.
 
 use serde::{Deserialize, Serialize};
 

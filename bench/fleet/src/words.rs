@@ -2,8 +2,8 @@
 //! be fetched.
 //!
 //! A real follower judges each announcement anew, and chooses by its own state
-//! (`sa_fleet::follower`). A connection only has to ask for the same bytes as one: a patch from what
-//! it has, where there is one, else the whole file packed.
+//! (`sa_fleet::follower`). A connection only has to ask for the same bytes as one: a patch from
+//! what it has, where there is one, else the whole file packed.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -109,8 +109,8 @@ fn open(judge: &Judge, bytes: &[u8]) -> io::Result<Announcement> {
     opened.map_err(|why| io::Error::other(format!("an announcement is refused: {why:?}")))
 }
 
-/// As a follower chooses: a patch from what it has, or else the whole file packed. Errors: nothing is
-/// in force.
+/// As a follower chooses: a patch from what it has, or else the whole file packed. Errors: nothing
+/// is in force.
 fn of_signed(announcement: &Announcement, held: Option<Digest>) -> io::Result<Told> {
     let content = &announcement.content;
     let blob = content.blobs().first();

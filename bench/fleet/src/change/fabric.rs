@@ -136,8 +136,8 @@ impl Fabric {
         Ok(fs::write(&self.policy, text)?)
     }
 
-    /// One end of a cable, as `SWITCH:PORT`. From the middle on, as the first ones are the seed of the
-    /// torus configuration. None: there is no cable.
+    /// One end of a cable, as `SWITCH:PORT`. From the middle on, as the first ones are the seed of
+    /// the torus configuration. None: there is no cable.
     fn cable(&self, time: usize) -> Option<String> {
         let links = &self.plan.links;
         // A prime: neighbours in the list are of one switch.

@@ -65,8 +65,8 @@ pub(super) struct Daemons {
 }
 
 impl Daemons {
-    /// Starts so many, one after the other, and the oracle when all are there. Errors: no thread; the
-    /// disk.
+    /// Starts so many, one after the other, and the oracle when all are there. Errors: no thread;
+    /// the disk.
     pub(super) fn start(
         count: usize,
         place: &Place<'_>,

@@ -1,8 +1,8 @@
 //! What is in force on the leader's host.
 //!
 //! In the daemon this is the publisher's slot, of which the thread that leads has a reader
-//! (`server::fleet::leading`). Here no worker answers on the leader's host, so a lock will do: it is
-//! looked at a hundred times a second, and set once a change.
+//! (`server::fleet::leading`). Here no worker answers on the leader's host, so a lock will do: it
+//! is looked at a hundred times a second, and set once a change.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

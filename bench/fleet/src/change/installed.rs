@@ -63,8 +63,8 @@ pub(super) fn read(folder: &Path) -> Result<Held, Failure> {
     Ok(held)
 }
 
-/// As the daemon judges by default: the wall clock is looked at and counted, and nobody may say that
-/// a word is good for longer than five minutes.
+/// As the daemon judges by default: the wall clock is looked at and counted, and nobody may say
+/// that a word is good for longer than five minutes.
 pub(super) fn judge(root: &Held) -> Judge {
     Judge {
         trust: root.root.trust(),

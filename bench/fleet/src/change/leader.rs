@@ -102,7 +102,8 @@ pub(crate) fn run(folder: &Path, wanted: &Wanted, tls: Option<Tls>) -> Result<()
     Ok(())
 }
 
-/// Compiler, what is in force, and who leads: in the daemon three threads, here this one and those of
+/// Compiler, what is in force, and who leads: in the daemon three threads, here this one and those
+/// of
 /// `fleet-node`.
 struct Leader {
     compiling: Compiling,

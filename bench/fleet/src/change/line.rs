@@ -1,7 +1,7 @@
 //! What is printed of a change: one line of JSON.
 //!
-//! Its fields are in the order in which things happen: what changed, what the compiler took, when it
-//! was where, what that cost, and what the oracle saw. `docs/schemas` has the same order.
+//! Its fields are in the order in which things happen: what changed, what the compiler took, when
+//! it was where, what that cost, and what the oracle saw. `docs/schemas` has the same order.
 
 use std::path::Path;
 

@@ -170,8 +170,8 @@ fn follow_all(
     Ok(daemons)
 }
 
-/// Each kind, there and back, a line for each way. `seq`: of the generation that all have. Errors: as
-/// [`measure`]'s.
+/// Each kind, there and back, a line for each way. `seq`: of the generation that all have. Errors:
+/// as [`measure`]'s.
 async fn change(
     run: &Run<'_>,
     (leader, progress, oracle): (&mut Leader, &Progress, &Oracle),
@@ -189,7 +189,8 @@ async fn change(
             false => format!("{kind} {time}"),
             true => "back".to_owned(),
         })?;
-        // Connections are this thread's own: it must not wait for the leader while these could go on.
+        // Connections are this thread's own: it must not wait for the leader while these could go
+        // on.
         progress.all_through(DEADLINE).await?;
         let published: Published = leader.value()?;
         if published.seq != seq {

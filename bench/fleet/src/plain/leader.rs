@@ -31,7 +31,8 @@ const TTL: Duration = Duration::from_secs(3600);
 pub(crate) fn run(folder: &Path, tls: Option<Tls>) -> Result<(), Failure> {
     let shelf = Arc::new(Shelf::open(folder)?);
     let desk = Arc::new(Desk::new(Arc::clone(&shelf), Limits::default()));
-    // Before anybody can ask: of a subnet of which nothing was ever said there is nothing to wait for.
+    // Before anybody can ask: of a subnet of which nothing was ever said there is nothing to wait
+    // for.
     announce(&desk, 0, None);
     let address = listening::start(Arc::clone(&desk), tls)?;
     writeln!(std::io::stdout(), "{address}")?;
@@ -65,8 +66,8 @@ fn publish(desk: &Desk, shelf: &Shelf, seq: u64, size: usize) -> Result<u64, Fai
     Ok(announce(desk, seq, Some(digest)))
 }
 
-/// As a leader does that has a newer generation; the bytes are not signed, and those of the blob are
-/// on the shelf already. When that was, by CLOCK_BOOTTIME in nanoseconds.
+/// As a leader does that has a newer generation; the bytes are not signed, and those of the blob
+/// are on the shelf already. When that was, by CLOCK_BOOTTIME in nanoseconds.
 /// `blob`: none before the first.
 fn announce(desk: &Desk, seq: u64, blob: Option<Digest>) -> u64 {
     let mut bytes = plain(seq, blob).into_bytes();
