@@ -1,135 +1,58 @@
-//! Followers: connections that wait, fetch, and wait again.
+//! Followers that are connections: they wait, fetch, and wait again, and look at nothing.
+//!
+//! ```text
+//!  GET announcement?after=1.1.6.1  ──── held until there is news ────>  announcement 1.1.7.1
+//!  GET blob/NEW.from.OLD.patch     ───────────────────────────────────>  bytes, which are dropped
+//!  GET announcement?after=1.1.7.1  ──── ...
+//! ```
+//!
+//! All are tasks of one thread, some kB each. A beat is news without anything to fetch.
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::Arc;
 
 use fleet_tls::Tls;
-use fleet_transfer::clocks;
+use sa_fleet::identity::Position;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::sync::Notify;
 use tokio_rustls::TlsConnector;
 
-use crate::Failure;
-use crate::leader::PREFIX;
+use crate::progress::Progress;
+use crate::words::Words;
 
-/// What all followers have reached, by the number of the generation.
-#[derive(Debug)]
-pub(crate) struct Progress {
-    followers: usize,
-    /// Of each follower, when it knew of the newest; then when it had it.
-    knew: Vec<AtomicU64>,
-    had: Vec<AtomicU64>,
-    next: AtomicUsize,
-    /// How many have what was announced last; even and odd generations apart, as the next begins
-    /// when all have the one before.
-    have: [AtomicUsize; 2],
-    changed: Notify,
-    failed: AtomicUsize,
-    why: OnceLock<String>,
-}
+/// Of no fabric.
+pub(crate) const PREFIX: u64 = 0xfe80_0000_0000_0000;
 
-impl Progress {
-    /// Nobody knows anything yet.
-    pub(crate) fn new(followers: usize) -> Self {
-        let times = || (0..followers).map(|_| AtomicU64::new(0)).collect();
-        Self {
-            followers,
-            knew: times(),
-            had: times(),
-            next: AtomicUsize::new(0),
-            have: Default::default(),
-            changed: Notify::new(),
-            failed: AtomicUsize::new(0),
-            why: OnceLock::new(),
-        }
-    }
-
-    /// When each knew of the newest, by CLOCK_BOOTTIME.
-    pub(crate) fn knew(&self) -> Vec<u64> {
-        self.knew
-            .iter()
-            .map(|at| at.load(Ordering::Relaxed))
-            .collect()
-    }
-
-    /// When each had it.
-    pub(crate) fn had(&self) -> Vec<u64> {
-        self.had
-            .iter()
-            .map(|at| at.load(Ordering::Relaxed))
-            .collect()
-    }
-
-    /// Ready when all have it. Errors: not in that time, with the first reason that a connection
-    /// broke.
-    pub(crate) async fn all_have(&self, seq: u64, within: Duration) -> Result<(), Failure> {
-        let count = self.count(seq);
-        let wait = async {
-            loop {
-                let changed = self.changed.notified();
-                if count.load(Ordering::Relaxed) >= self.followers {
-                    return;
-                }
-                changed.await;
-            }
-        };
-        if tokio::time::timeout(within, wait).await.is_err() {
-            let (came, all) = (count.load(Ordering::Relaxed), self.followers);
-            let broke = self.failed.load(Ordering::Relaxed);
-            let why = self.why.get().map_or("", String::as_str);
-            let words = format!(
-                "generation {seq}: {came} of {all} followers, {broke} connections broke: {why}"
-            );
-            return Err(words.into());
-        }
-        count.store(0, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// One more follower has it.
-    fn reached(&self, seq: u64) {
-        if self.count(seq).fetch_add(1, Ordering::Relaxed) + 1 >= self.followers {
-            self.changed.notify_waiters();
-        }
-    }
-
-    fn count(&self, seq: u64) -> &AtomicUsize {
-        let [even, odd] = &self.have;
-        match seq.is_multiple_of(2) {
-            true => even,
-            false => odd,
-        }
-    }
+/// Whom all follow.
+#[derive(Clone)]
+pub(crate) struct Whom {
+    /// Of the leader.
+    pub(crate) address: SocketAddr,
+    /// Where it speaks TLS.
+    pub(crate) tls: Option<Tls>,
+    /// How its announcements are to be read.
+    pub(crate) words: Arc<Words>,
+    /// Where it is noted how far each is.
+    pub(crate) progress: Arc<Progress>,
 }
 
 /// Follows for ever. A connection that breaks is counted, and not made again: the run fails by it.
-pub(crate) async fn follow(address: SocketAddr, tls: Option<Tls>, progress: Arc<Progress>) {
-    let place = progress.next.fetch_add(1, Ordering::Relaxed);
-    if let Err(error) = connect(address, tls, place, &progress).await {
-        progress.failed.fetch_add(1, Ordering::Relaxed);
-        // The first says why the run fails.
-        let _ = progress.why.set(error.to_string());
+pub(crate) async fn follow(whom: Whom, place: usize) {
+    if let Err(error) = connect(&whom, place).await {
+        whom.progress.broke(error.to_string());
     }
 }
 
 /// Errors: of [`run`], and of the handshake.
-async fn connect(
-    address: SocketAddr,
-    tls: Option<Tls>,
-    place: usize,
-    progress: &Progress,
-) -> io::Result<()> {
-    let stream = TcpStream::connect(address).await?;
-    match tls {
-        None => run(stream, place, progress).await,
+async fn connect(whom: &Whom, place: usize) -> io::Result<()> {
+    let stream = TcpStream::connect(whom.address).await?;
+    match &whom.tls {
+        None => run(stream, place, whom).await,
         Some(tls) => {
             let connecting = TlsConnector::from(tls.client());
-            let stream = connecting.connect(address.ip().into(), stream).await?;
-            run(stream, place, progress).await
+            let stream = connecting.connect(whom.address.ip().into(), stream).await?;
+            run(stream, place, whom).await
         }
     }
 }
@@ -140,42 +63,29 @@ trait Stream: AsyncRead + AsyncWrite + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
 
 /// Errors: the connection broke, or what came is no answer of a leader.
-async fn run(mut stream: impl Stream, place: usize, progress: &Progress) -> io::Result<()> {
+async fn run(mut stream: impl Stream, place: usize, whom: &Whom) -> io::Result<()> {
+    let progress = &whom.progress;
     let mut buffer = Vec::with_capacity(4 << 10);
-    // Before the first announcement nothing is known.
-    let mut after: Option<u64> = None;
+    let (mut after, mut held) = (Position::default(), None);
     loop {
-        let position = after.map_or_else(|| "0.0.0.0".to_owned(), |seq| format!("1.1.{seq}.1"));
-        ask(
-            &mut stream,
-            &format!("{PREFIX:016x}/announcement?after={position}"),
-            place,
-        )
-        .await?;
+        let path = format!("{PREFIX:016x}/announcement?after={after}");
+        ask(&mut stream, &path, place).await?;
         let length = head(&mut stream, &mut buffer).await?;
         if length == 0 {
             continue;
         }
         let body = take(&mut stream, &mut buffer, length).await?;
-        let seq = after.map_or(0, |seq| seq + 1);
-        if let Some(knew) = progress.knew.get(place) {
-            knew.store(clocks::now().0, Ordering::Relaxed);
-        }
-        let name = body
-            .get(..64)
-            .and_then(|name| std::str::from_utf8(name).ok());
-        let name = name.ok_or(io::ErrorKind::InvalidData)?.to_owned();
-        // The first one is of nothing: all are there when all have it.
-        if seq > 0 {
-            ask(&mut stream, &format!("blob/{name}"), place).await?;
+        let told = whom.words.read(&body, held)?;
+        after = told.position;
+        progress.knows(place, after.issue.seq);
+        // A beat has nothing that would be fetched.
+        if told.blob != held {
+            ask(&mut stream, &format!("blob/{}", told.fetched), place).await?;
             let length = head(&mut stream, &mut buffer).await?;
             skip(&mut stream, &mut buffer, length).await?;
-            if let Some(had) = progress.had.get(place) {
-                had.store(clocks::now().0, Ordering::Relaxed);
-            }
+            held = told.blob;
         }
-        progress.reached(seq);
-        after = Some(seq);
+        progress.has(place, after.issue.seq);
     }
 }
 

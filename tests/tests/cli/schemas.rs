@@ -203,7 +203,12 @@ fn answers_are_what_their_schema_says() -> Result<()> {
 fn names_in_the_source_and_files_are_the_same() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut named = BTreeSet::new();
-    for folder in ["tools/src", "bench/src", "sm-control/src/server/operators"] {
+    for folder in [
+        "tools/src",
+        "bench/src",
+        "bench/fleet/src",
+        "sm-control/src/server/operators",
+    ] {
         collect(&root.join(folder), &mut named)?;
     }
     let mut kept = BTreeSet::new();

@@ -9,6 +9,11 @@ use fleet_tls::Tls;
 use fleet_transfer::serve::{Desk, serve};
 use tokio::sync::oneshot;
 
+/// Connections that may wait to be taken: all hosts come at once when their leader was away, and
+/// the standard library lets 128 wait, beyond which a host tries again a second later. The kernel
+/// takes less where `net.core.somaxconn` is less.
+const BACKLOG: i32 = 16_384;
+
 /// Serves until it is dropped.
 #[derive(Debug)]
 pub struct Serving {
@@ -21,6 +26,7 @@ impl Serving {
     /// `tls`: who asks has to speak TLS then. Errors: the address cannot be had, or no thread.
     pub fn start(listen: SocketAddr, desk: Arc<Desk>, tls: Option<Tls>) -> io::Result<Self> {
         let listener = TcpListener::bind(listen)?;
+        rustix::net::listen(&listener, BACKLOG)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -255,6 +255,32 @@ fn a_blob_comes_whole_packed_and_as_a_patch() {
     );
 }
 
+/// A patch of some hundred bytes in two packets would wake each of ten thousand hosts twice.
+#[test]
+fn a_small_file_comes_in_one_piece_with_its_head() {
+    let leader = Leader::start(Limits::default());
+    let blob = noise(300, 1);
+    put_new(&leader.shelf, &blob, &[], 3).unwrap();
+    let mut stream = leader.connect();
+    let request = format!(
+        "GET /fleet/1/blob/{} HTTP/1.1\r\nhost: a\r\n\r\n",
+        digest(&blob)
+    );
+    // Two pieces may happen to be read at once, but not each time.
+    for time in 0..50 {
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = vec![0; 4096];
+        let read = stream.read(&mut answer).unwrap();
+        assert!(answer[..read].ends_with(&blob), "{time}: {read} bytes");
+    }
+    // Counted when it is sent, so maybe a moment after it came.
+    let begun = Instant::now();
+    while leader.desk.counts.bytes.load(Ordering::Relaxed) != 50 * 300 {
+        assert!(begun.elapsed() < DEADLINE, "{:?}", leader.desk.counts);
+        thread::yield_now();
+    }
+}
+
 /// Answers each connection with one of these, and closes it.
 fn canned(answers: Vec<Vec<u8>>) -> (Upstream, thread::JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

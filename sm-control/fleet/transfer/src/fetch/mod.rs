@@ -28,6 +28,10 @@ pub use self::partial::Partial;
 /// The largest announcement.
 pub const MOST_OF_ANNOUNCEMENT: u64 = 1024;
 
+/// Of a connection. The client would take 128 kB each way and clear them: requests are some hundred
+/// bytes, and of a file no more is taken at once. Units: bytes.
+const BUFFERS: (usize, usize) = (64 << 10, 8 << 10);
+
 /// For a root file, beside the connection.
 const ROOT_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -150,6 +154,8 @@ impl Upstream {
             .proxy(None)
             .timeout_connect(Some(patience.connect))
             .timeout_global(Some(patience.poll))
+            .input_buffer_size(BUFFERS.0)
+            .output_buffer_size(BUFFERS.1)
             .user_agent(concat!("sapphired/", env!("CARGO_PKG_VERSION")))
             .build();
         let agent = match tls {

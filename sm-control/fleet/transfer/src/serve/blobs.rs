@@ -22,6 +22,10 @@ use crate::shelf::Item;
 /// Bytes that are read and given to a connection at once.
 const CHUNK: usize = 64 << 10;
 
+/// What is no longer goes out in one piece with its head: a patch, mostly. Two pieces are two
+/// packets, and wake who asked twice. Units: bytes.
+const WITH_HEAD: u64 = 16 << 10;
+
 /// Blobs wait for news no longer than that, should a poll hang.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
@@ -102,6 +106,15 @@ pub(super) struct Sending {
 }
 
 impl Sending {
+    /// All bytes, where they are few: to be sent behind the head, after which [`Self::send`] has
+    /// nothing left. Empty where there are more. Errors: as there, of the file.
+    pub(super) fn with_head(&mut self) -> io::Result<Vec<u8>> {
+        match self.end - self.at {
+            1..=WITH_HEAD => self.next(),
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// Sends it. Errors: the connection is gone, it takes less than it has to, or the file is
     /// shorter than it was; in each case the connection has to be closed, as the other side waits
     /// for more.

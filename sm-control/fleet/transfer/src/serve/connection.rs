@@ -91,14 +91,19 @@ async fn until_closed(mut stream: impl Wire, until: Option<Instant>, desk: &Desk
 async fn send(
     stream: &mut impl Wire,
     reply: Reply,
-    sending: Option<Sending>,
+    mut sending: Option<Sending>,
     desk: &Desk,
 ) -> io::Result<()> {
-    let bytes = reply.into_bytes();
+    let mut bytes = reply.into_bytes();
+    let few = sending.as_mut().map(Sending::with_head).transpose()?;
+    let few = few.unwrap_or_default();
+    bytes.extend_from_slice(&few);
     let written = tokio::time::timeout(desk.limits.grace, wire::write(stream, &bytes));
     written
         .await
         .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
+    let count = few.len() as u64;
+    desk.counts.bytes.fetch_add(count, Ordering::Relaxed);
     match sending {
         Some(sending) => sending.send(stream, desk).await,
         None => Ok(()),
