@@ -10,8 +10,11 @@
 )]
 
 mod alone;
+mod apart;
 mod backup;
 mod faults;
 mod host;
+mod lead;
+mod partition;
 mod rig;
 mod secure;

@@ -12,6 +12,8 @@ use sa_fleet::leader::{Call, Revision};
 use sa_rig::{Process, Scratch, wait_for};
 use sa_wire::SubnetPrefix;
 
+use super::apart::Place;
+
 /// Longer than anything takes here, on a host that does other things too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// Of a cluster that is hurt: the defaults of the crate.
@@ -29,6 +31,8 @@ pub(crate) struct Cluster {
 
 struct Member {
     name: String,
+    /// Its own network, where it has one.
+    place: Option<Place>,
     client: u16,
     peer: u16,
     data: PathBuf,
@@ -44,7 +48,12 @@ impl Cluster {
     /// The same under TLS, with the options of etcd for that; engines show `tls`.
     pub(crate) fn secure(tls: EtcdTls, options: &[&str]) -> Option<Self> {
         let fast = ["--heartbeat-interval=20", "--election-timeout=200"];
-        Self::start_with(1, &[&fast, options].concat(), Some(tls))
+        Self::start_with(1, &[&fast, options].concat(), Some(tls), Vec::new())
+    }
+
+    /// Three, each in a network of its own.
+    pub(crate) fn apart(places: Vec<Place>) -> Option<Self> {
+        Self::start_with(places.len(), &["--pre-vote"], None, places)
     }
 
     /// Three, with the times that etcd has by itself, and the pre-vote that a fleet's should have.
@@ -53,10 +62,15 @@ impl Cluster {
     }
 
     fn start(count: usize, options: &[&str]) -> Option<Self> {
-        Self::start_with(count, options, None)
+        Self::start_with(count, options, None, Vec::new())
     }
 
-    fn start_with(count: usize, options: &[&str], tls: Option<EtcdTls>) -> Option<Self> {
+    fn start_with(
+        count: usize,
+        options: &[&str],
+        tls: Option<EtcdTls>,
+        places: Vec<Place>,
+    ) -> Option<Self> {
         for program in ["etcd", "etcdctl"] {
             if Command::new(program).arg("--version").output().is_err() {
                 eprintln!("skipped: {program} not found (apt-get install etcd-server etcd-client)");
@@ -71,8 +85,10 @@ impl Cluster {
         let ports = free.iter().map(|it| it.local_addr().unwrap().port());
         let ports: Vec<_> = ports.collect();
         drop(free);
+        let mut places = places.into_iter();
         let member = |(number, ports): (usize, &[u16])| Member {
             name: format!("m{number}"),
+            place: places.next(),
             client: ports[0],
             peer: ports[1],
             data: scratch.path().join(format!("m{number}")),
@@ -97,14 +113,18 @@ impl Cluster {
         let directory = self.scratch.path().to_owned();
         let client = self.endpoint(number);
         let member = &mut self.members[number];
-        let mut command = Command::new("etcd");
+        let (peer, program) = (member.peer_url(), Command::new("etcd"));
+        let mut command = member
+            .place
+            .as_ref()
+            .map_or(program, |it| it.command("etcd"));
         command
             .args(["--name", &member.name, "--data-dir"])
             .arg(&member.data)
             .args(["--listen-client-urls", &client])
             .args(["--advertise-client-urls", &client])
-            .args(["--listen-peer-urls", &url(member.peer)])
-            .args(["--initial-advertise-peer-urls", &url(member.peer)])
+            .args(["--listen-peer-urls", &peer])
+            .args(["--initial-advertise-peer-urls", &peer])
             .args(["--initial-cluster", &others.join(",")])
             .args(options);
         member.process = Some(Process::spawn("etcd", &mut command, &directory).unwrap());
@@ -125,7 +145,8 @@ impl Cluster {
     }
 
     pub(crate) fn endpoint(&self, number: usize) -> String {
-        let plain = url(self.members[number].client);
+        let member = &self.members[number];
+        let plain = member.url(member.client);
         match self.tls {
             Some(_) => plain.replace("http:", "https:"),
             None => plain,
@@ -154,6 +175,11 @@ impl Cluster {
             ..self.settings()
         })
         .unwrap()
+    }
+
+    /// Takes a member away from all others, or back.
+    pub(crate) fn cut(&self, number: usize, is_cut: bool) {
+        self.members[number].place.as_ref().unwrap().cut(is_cut);
     }
 
     /// Sends a signal to one member.
@@ -209,7 +235,7 @@ impl Cluster {
             "--initial-cluster",
             &member.as_peer(),
             "--initial-advertise-peer-urls",
-            &url(member.peer),
+            &member.peer_url(),
         ]);
         self.members[0].data = data;
     }
@@ -228,12 +254,17 @@ impl Drop for Cluster {
 
 impl Member {
     fn as_peer(&self) -> String {
-        format!("{}={}", self.name, url(self.peer))
+        format!("{}={}", self.name, self.peer_url())
     }
-}
 
-fn url(port: u16) -> String {
-    format!("http://127.0.0.1:{port}")
+    fn peer_url(&self) -> String {
+        self.url(self.peer)
+    }
+
+    fn url(&self, port: u16) -> String {
+        let host = self.place.as_ref().map_or("127.0.0.1", Place::address);
+        format!("http://{host}:{port}")
+    }
 }
 
 /// The term of a candidate that must get one now, and what was published.
