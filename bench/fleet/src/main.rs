@@ -5,6 +5,7 @@
 //! fleet --followers 1000 --blob 2900000       fewer, a larger file
 //! fleet --tls DIRECTORY                       under TLS, with ca.pem, cert.pem and key.pem of a leader at 127.0.0.1
 //! fleet --daemons 1000                        from a changed fabric to answers: 1,000 of the followers are real
+//! fleet --daemons 10 --relays 10              the same by relays, each in a process of its own
 //! ```
 //!
 //! The leader's side is a process of its own, followers are another: both run on this machine, so
@@ -63,6 +64,8 @@ struct Arguments {
     /// The leader's part, in this directory; for this program itself
     #[arg(long, hide = true)]
     leader: Option<PathBuf>,
+    #[command(flatten)]
+    relay: change::relay::Relay,
 }
 
 type Failure = Box<dyn std::error::Error>;
@@ -78,6 +81,9 @@ fn main() -> Result<(), Failure> {
     }
     descriptors(arguments.followers as u64 + daemons as u64 * change::DESCRIPTORS + OTHERS)?;
     let tls = opened(arguments.tls.as_deref())?;
+    if let (Some(directory), Some(from)) = (&arguments.relay.relay, arguments.relay.from) {
+        return change::relay::run(directory, from, tls);
+    }
     match (&arguments.leader, daemons) {
         (Some(folder), 0) => plain::leader::run(folder, tls),
         (Some(folder), _) => change::leader::run(folder, &arguments.change, tls),

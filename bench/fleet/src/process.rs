@@ -1,4 +1,4 @@
-//! The other process: this very program as a leader, told by lines on its standard input.
+//! The other processes: this very program as a leader or a relay, told by lines on its standard input.
 //!
 //! ```text
 //!  fleet ...                       fleet --leader DIRECTORY ...
@@ -8,7 +8,8 @@
 //!     spent ──────────────────>
 //! ```
 //!
-//! A process of its own, so that its CPU time and memory are those of a leader and nothing else.
+//! Processes of their own, so that their CPU time and memory are those of a leader or a relay and
+//! nothing else.
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -20,24 +21,24 @@ use serde::de::DeserializeOwned;
 use crate::spent::Spent;
 use crate::{Arguments, Failure};
 
-/// A leader that runs.
-pub(crate) struct Leader {
+/// A leader or a relay that runs.
+pub(crate) struct Part {
     child: Child,
     lines: BufReader<ChildStdout>,
 }
 
-impl Leader {
-    /// It ends when its standard input does, so also when this process is killed. `more`: arguments
-    /// of its measurement. Errors: it cannot be started.
+impl Part {
+    /// It ends when its standard input does, so also when this process is killed. `role`: the option
+    /// that makes it one; `more`: arguments of its measurement. Errors: it cannot be started.
     pub(crate) fn start(
-        folder: &Path,
+        (role, folder): (&str, &Path),
         arguments: &Arguments,
         more: &[OsString],
     ) -> Result<Self, Failure> {
         let tls = arguments.tls.as_deref();
         let tls = tls.map(|directory| [Path::new("--tls"), directory]);
         let mut child = Command::new(std::env::current_exe()?)
-            .arg("--leader")
+            .arg(role)
             .arg(folder)
             .args(["--followers", &arguments.followers.to_string()])
             .args(tls.iter().flatten())
@@ -59,7 +60,7 @@ impl Leader {
     pub(crate) fn line(&mut self) -> Result<String, Failure> {
         let mut line = String::new();
         match self.lines.read_line(&mut line)? {
-            0 => Err("the leader has ended".into()),
+            0 => Err("a leader or relay has ended".into()),
             _ => Ok(line.trim().to_owned()),
         }
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Failure;
 
 /// Since the start of the process.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct Spent {
     /// In ticks of the kernel, 10 ms mostly, so small generations need several runs.
     pub(crate) cpu_ms: f64,
@@ -35,6 +35,16 @@ impl Spent {
             peak_rss_mb: (peak * 1024) as f64 / 1e6,
             sent,
         })
+    }
+
+    /// Of both; the peak is that of the larger one.
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self {
+            cpu_ms: self.cpu_ms + other.cpu_ms,
+            rss_mb: self.rss_mb + other.rss_mb,
+            peak_rss_mb: self.peak_rss_mb.max(other.peak_rss_mb),
+            sent: self.sent + other.sent,
+        }
     }
 
     /// Megabytes that were sent since.

@@ -109,6 +109,30 @@ fn each_change_comes_to_all_and_nobody_answers_from_what_is_over() -> Result<(),
 }
 
 #[test]
+fn a_change_comes_through_relays_too() -> Result<(), Box<dyn Error>> {
+    let output = fleet(&[&SMALL[..], &["--kind", "cable", "--relays", "2"]].concat())?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let lines = lines(&output)?;
+    assert_eq!(lines.len(), 2);
+    for line in &lines {
+        is_as_its_schema_says(line)?;
+        assert_eq!(
+            (&line["relays"], &line["violations"]),
+            (&2.into(), &0.into())
+        );
+        // Two have it of the leader, and the others of these.
+        let (leader, relays) = (
+            number(line, "leader_sent_mb")?,
+            number(line, "relays_sent_mb")?,
+        );
+        let patch = number(line, "patch_bytes")? / 1e6;
+        assert!(leader < 2.5 * patch && relays > 18.5 * patch, "{line}");
+    }
+    Ok(())
+}
+
+#[test]
 fn workers_that_look_at_no_gate_are_found() -> Result<(), Box<dyn Error>> {
     let output = fleet(&[&SMALL[..], &["--kind", "switch", "--planted"]].concat())?;
     assert!(!output.status.success());

@@ -45,8 +45,8 @@ const AT_ONCE: usize = 100;
 pub(super) struct Place<'a> {
     /// Of the run: each has a directory in it.
     pub(super) folder: &'a Path,
-    /// Of the leader, whom all ask directly.
-    pub(super) address: SocketAddr,
+    /// Of the leader, or of relays, each of whom as many ask.
+    pub(super) addresses: &'a [SocketAddr],
     /// Where they speak TLS.
     pub(super) tls: Option<&'a Tls>,
     /// Which they have installed.
@@ -77,7 +77,8 @@ impl Daemons {
         for nth in 0..count {
             let stand = Stand::new(nth, Arc::clone(progress), place.is_planted);
             let stand = Arc::new(stand.ok_or("no place for a reader")?);
-            let follows = following::start(place.following(nth)?, Arc::clone(&stand))?;
+            let following = place.following(&format!("n{nth}"), nth)?;
+            let follows = following::start(following, Arc::clone(&stand))?;
             stand.says(follows.said.clone());
             running.push(follows);
             stands.push(stand);
@@ -118,12 +119,14 @@ impl Daemons {
 }
 
 impl Place<'_> {
-    /// What one of them is started with. Errors: the disk.
-    fn following(&self, nth: usize) -> Result<Following, Failure> {
-        let directory = self.folder.join(format!("n{nth}"));
+    /// What one of them is started with. Errors: the disk; nobody to ask.
+    pub(super) fn following(&self, name: &str, nth: usize) -> Result<Following, Failure> {
+        let directory = self.folder.join(name);
+        let asked = self.addresses.iter().cycle().nth(nth);
+        let asked = asked.ok_or("nobody to ask")?;
         let shelf = Arc::new(Shelf::open(&directory.join("blobs"))?);
         let scheme = if self.tls.is_some() { "https" } else { "http" };
-        let url = format!("{scheme}://{}", self.address);
+        let url = format!("{scheme}://{asked}");
         let settings = Settings {
             judge: installed::judge(self.root),
             node: nth as u64,
@@ -135,7 +138,7 @@ impl Place<'_> {
         Ok(Following {
             settings,
             upstreams: vec![Upstream::new(&url, Patience::default(), self.tls)],
-            name: format!("n{nth}"),
+            name: name.to_owned(),
             root: (self.root.clone(), directory.clone()),
             seen: Seen::open(&directory)?,
             shelf,

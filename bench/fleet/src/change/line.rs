@@ -24,8 +24,14 @@ pub(super) struct Run<'a> {
     pub(super) joined_s: f64,
 }
 
-/// What leader, followers and oracle had come to: two of these are what a change took.
-pub(super) type Moment = (Spent, Spent, Judged);
+/// What all had come to: two of these are what a change took.
+pub(super) struct Moment {
+    pub(super) leader: Spent,
+    /// Of all relays; the peak is the largest one's.
+    pub(super) relays: Spent,
+    pub(super) followers: Spent,
+    pub(super) judged: Judged,
+}
 
 /// Units: in the names; times from the moment that the changed fabric was given to the compiler.
 /// Names are an interface, as of the other programs here.
@@ -64,6 +70,8 @@ struct What {
     followers: usize,
     /// Followers that run the daemon's code.
     daemons: usize,
+    /// Between the leader and all of them; 0: they ask the leader.
+    relays: usize,
     /// Where their directories are.
     file_system: String,
     /// Until all had the first snapshot, once for a run.
@@ -121,6 +129,12 @@ struct Cost {
     leader_peak_rss_mb: f64,
     /// Of files, heads not counted.
     leader_sent_mb: f64,
+    /// Of all relays.
+    relays_cpu_ms: f64,
+    /// Of the largest one, since its start.
+    relay_peak_rss_mb: f64,
+    /// By all relays, as `leader_sent_mb`.
+    relays_sent_mb: f64,
     /// The oracle's looks included.
     followers_cpu_ms: f64,
     /// Since their start.
@@ -142,7 +156,7 @@ impl Line {
             made: made(published),
             times: times(progress, published.word_ns),
             cost: cost(before, after),
-            judged: after.2.since(&before.2),
+            judged: after.judged.since(&before.judged),
         }
     }
 }
@@ -157,6 +171,7 @@ fn what(kind: Kind, back: bool, run: &Run<'_>) -> What {
         back,
         followers: run.arguments.followers,
         daemons: wanted.daemons.unwrap_or(0),
+        relays: wanted.relays,
         file_system: file_system(run.folder),
         joined_s: run.joined_s,
     }
@@ -196,11 +211,14 @@ fn times(progress: &Progress, word: u64) -> Times {
 
 fn cost(before: &Moment, after: &Moment) -> Cost {
     Cost {
-        leader_cpu_ms: after.0.cpu_ms - before.0.cpu_ms,
-        leader_peak_rss_mb: after.0.peak_rss_mb,
-        leader_sent_mb: after.0.sent_mb_since(&before.0),
-        followers_cpu_ms: after.1.cpu_ms - before.1.cpu_ms,
-        followers_peak_rss_mb: after.1.peak_rss_mb,
+        leader_cpu_ms: after.leader.cpu_ms - before.leader.cpu_ms,
+        leader_peak_rss_mb: after.leader.peak_rss_mb,
+        leader_sent_mb: after.leader.sent_mb_since(&before.leader),
+        relays_cpu_ms: after.relays.cpu_ms - before.relays.cpu_ms,
+        relay_peak_rss_mb: after.relays.peak_rss_mb,
+        relays_sent_mb: after.relays.sent_mb_since(&before.relays),
+        followers_cpu_ms: after.followers.cpu_ms - before.followers.cpu_ms,
+        followers_peak_rss_mb: after.followers.peak_rss_mb,
     }
 }
 

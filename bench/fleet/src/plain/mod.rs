@@ -13,7 +13,7 @@ use fleet_tls::Tls;
 use serde::Serialize;
 
 use crate::follower::{Whom, follow};
-use crate::process::Leader;
+use crate::process::Part;
 use crate::progress::{DEADLINE, Progress};
 use crate::spent::Spent;
 use crate::words::Words;
@@ -22,7 +22,8 @@ use crate::{Arguments, Failure};
 /// All generations, one line each. Errors: the leader has ended; a follower came not through.
 pub(crate) async fn measure(arguments: &Arguments, tls: Option<Tls>) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
-    let mut leader = Leader::start(folder.path(), arguments, &[])?;
+    let role = ("--leader", folder.path());
+    let mut leader = Part::start(role, arguments, &[])?;
     let progress = Arc::new(Progress::new(arguments.followers, 0, 0));
     let whom = Whom {
         address: leader.line()?.parse()?,
