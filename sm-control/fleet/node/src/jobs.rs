@@ -12,6 +12,7 @@ use std::thread;
 use crossbeam_channel::Sender;
 use fleet_transfer::fetch::{FetchError, Partial, Upstream};
 use fleet_transfer::packed::{self, Expected};
+use fleet_transfer::serve::Desk;
 use fleet_transfer::shelf::{Item, Shelf, ShelfError};
 use sa_fleet::announcement::{Blob, Delta};
 use sa_fleet::follower::Outcome;
@@ -65,8 +66,8 @@ struct Shared<H> {
     host: Arc<H>,
     shelf: Arc<Shelf>,
     upstreams: Vec<Upstream>,
-    /// This host hands on what it has, so it has it packed, too.
-    hands_on: bool,
+    /// Where this host hands on what it has; it has it packed then, too.
+    desk: Option<Arc<Desk>>,
     /// What came of a file before its upstream was lost: it goes on from another.
     partial: Mutex<Option<Partial>>,
     running: AtomicUsize,
@@ -84,14 +85,14 @@ impl<H: Host, T: Send + 'static> Jobs<H, T> {
         host: Arc<H>,
         shelf: Arc<Shelf>,
         upstreams: Vec<Upstream>,
-        hands_on: bool,
+        desk: Option<Arc<Desk>>,
         (told, tell): Teller<T, H::Loaded>,
     ) -> Self {
         let shared = Shared {
             host,
             shelf,
             upstreams,
-            hands_on,
+            desk,
             partial: Mutex::default(),
             running: AtomicUsize::new(0),
         };
@@ -212,11 +213,11 @@ impl<H: Host> Shared<H> {
         let (from, to) = (delta.from, blob.digest);
         let base = self.base(from)?;
         let item = Item::Patch { to, from };
-        let partial = self.fetched(upstream, item, u64::from(delta.size))?;
+        let mut partial = self.fetched(upstream, item, u64::from(delta.size))?;
         partial
             .put(&self.shelf, Some(&base), expected(blob))
             .map_err(of_put)?;
-        self.hand_on(blob, Some((from, &base)))
+        self.hand_on(blob, &mut partial)
     }
 
     /// The file that a patch is applied to.
@@ -233,7 +234,7 @@ impl<H: Host> Shared<H> {
         // zstd adds some bytes to what does not pack at all.
         let most = blob.size + blob.size / 128 + 4096;
         let packed = self.fetched(upstream, Item::Packed(blob.digest), most);
-        let partial = match packed {
+        let mut partial = match packed {
             Err(Failure::Missing(_)) => {
                 self.fetched(upstream, Item::Blob(blob.digest), blob.size)?
             }
@@ -242,7 +243,7 @@ impl<H: Host> Shared<H> {
         partial
             .put(&self.shelf, None, expected(blob))
             .map_err(of_put)?;
-        self.hand_on(blob, None)
+        self.hand_on(blob, &mut partial)
     }
 
     /// Bytes as they come, going on from where another upstream was lost.
@@ -275,23 +276,26 @@ impl<H: Host> Shared<H> {
         self.partial.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Packs for those who ask here. That it fails is no reason not to use the file: they fetch it
-    /// as it is.
-    fn hand_on(&self, blob: Blob, base: Option<(Digest, &[u8])>) -> Result<(), Failure> {
-        if !self.hands_on {
+    /// What came, as it came, for those who ask here; then the whole packed. That either fails is no
+    /// reason not to use the file: they fetch it as it is.
+    fn hand_on(&self, blob: Blob, came: &mut Partial) -> Result<(), Failure> {
+        let Some(desk) = &self.desk else {
+            return Ok(());
+        };
+        let is_packed = matches!(came.item(), Item::Packed(_));
+        if matches!(came.item(), Item::Packed(_) | Item::Patch { .. }) {
+            let _ = came.keep(&self.shelf);
+        }
+        desk.has_more();
+        if is_packed {
             return Ok(());
         }
         let read = self.shelf.read(Item::Blob(blob.digest), blob.size);
         let bytes = read.map_err(|why| Failure::Failed(why.to_string()))?;
-        let pack = |item, base| {
-            let packed = packed::pack(&bytes, base, LEVEL);
-            packed.is_ok_and(|packed| self.shelf.put(item, &packed).is_ok())
-        };
-        if let Some((from, base)) = base {
-            let to = blob.digest;
-            pack(Item::Patch { to, from }, Some(base));
+        if let Ok(packed) = packed::pack(&bytes, None, LEVEL) {
+            let _ = self.shelf.put(Item::Packed(blob.digest), &packed);
+            desk.has_more();
         }
-        pack(Item::Packed(blob.digest), None);
         Ok(())
     }
 }

@@ -111,6 +111,13 @@ impl Item {
     }
 
     /// The blobs that it is about: where one of them is not needed, neither is this.
+    /// The blob that it is or makes.
+    pub(crate) const fn makes(self) -> Digest {
+        match self {
+            Self::Blob(digest) | Self::Packed(digest) | Self::Patch { to: digest, .. } => digest,
+        }
+    }
+
     fn blobs(self) -> [Digest; 2] {
         match self {
             Self::Blob(digest) | Self::Packed(digest) => [digest; 2],
@@ -171,6 +178,13 @@ impl Shelf {
     /// Puts bytes that this process has made itself. Errors: [`WriteError`].
     pub fn put(&self, item: Item, bytes: &[u8]) -> Result<(), WriteError> {
         self.folder.write(item.name(), Readers::Owner, bytes)
+    }
+
+    /// The same of what is read, as it is.
+    pub fn put_from(&self, item: Item, mut from: impl Read) -> Result<(), WriteError> {
+        self.folder.write_with(item.name(), Readers::Owner, |out| {
+            io::copy(&mut from, out).map(drop)
+        })
     }
 
     /// Puts a blob that came packed, from `base` where it is a patch. Nothing is there under its

@@ -255,6 +255,46 @@ fn a_blob_comes_whole_packed_and_as_a_patch() {
     );
 }
 
+#[test]
+fn a_file_that_is_on_its_way_is_waited_for_and_no_other() {
+    let leader = Leader::start(Limits::default());
+    let (blob, upstream) = (noise(300, 1), leader.upstream());
+    let item = Item::Blob(digest(&blob));
+    let ask = |item: Item| {
+        let mut partial = Partial::new(&leader.shelf, item).unwrap();
+        let status = match upstream.download(&mut partial, 300) {
+            Ok(()) => 200,
+            Err(FetchError::Status { status, .. }) => status,
+            Err(other) => panic!("{other}"),
+        };
+        (status, partial.came())
+    };
+    assert_eq!(ask(item), (404, 0));
+    leader.desk.expects(Some(digest(&blob)));
+    assert_eq!(ask(Item::Blob(digest(b"another"))), (404, 0));
+    thread::scope(|scope| {
+        let (one, two) = (scope.spawn(|| ask(item)), scope.spawn(|| ask(item)));
+        // Neither has its answer before there is something: asked elsewhere meanwhile, each time anew.
+        let waiting = || leader.desk.counts.connections.load(Ordering::Relaxed) >= 2;
+        wait_until("both ask", waiting);
+        assert!(!one.is_finished() && !two.is_finished());
+        // Something else came first.
+        leader.desk.has_more();
+        assert!(!one.is_finished() && !two.is_finished());
+        leader.shelf.put(item, &blob).unwrap();
+        leader.desk.has_more();
+        assert_eq!([one, two].map(|it| it.join().unwrap()), [(200, 300); 2]);
+    });
+    // One that does not come: as long as it is expected it may come later, and then it is not there.
+    let late = Item::Packed(digest(&blob));
+    assert_eq!(ask(late), (503, 0));
+    thread::scope(|scope| {
+        let one = scope.spawn(|| ask(late));
+        leader.desk.expects(None);
+        assert_eq!(one.join().unwrap(), (404, 0));
+    });
+}
+
 /// A patch of some hundred bytes in two packets would wake each of ten thousand hosts twice.
 #[test]
 fn a_small_file_comes_in_one_piece_with_its_head() {
@@ -361,7 +401,7 @@ fn an_upstream_that_lies_is_not_believed() {
     assert!(matches!(result, Err(FetchError::Odd { .. })), "{result:?}");
     assert!(partial.came() <= 10_000);
     // Something else.
-    let (result, partial) = downloaded(&answer(10_000, &[0; 10_000]));
+    let (result, mut partial) = downloaded(&answer(10_000, &[0; 10_000]));
     result.unwrap();
     assert!(partial.put(&shelf, None, expected(&blob)).is_err());
     // Elsewhere.

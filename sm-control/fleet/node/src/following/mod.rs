@@ -33,6 +33,7 @@
 //! Times are an example; each step waits for the one before and for nothing else.
 
 mod disk;
+mod expected;
 mod roots;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -190,7 +191,7 @@ impl<H: Host> Driver<H> {
             Arc::clone(&host),
             shelf,
             upstreams.clone(),
-            desk.is_some(),
+            desk.clone(),
             ended,
         );
         roots::hand_on(desk.as_deref(), &root.0);
@@ -334,6 +335,11 @@ impl<H: Host> Driver<H> {
         if let (Work::Load(blob), Some(loaded)) = (work, loaded) {
             self.ready.insert(job, (blob.digest, loaded));
         }
+        let is_looked_for = matches!(work, Work::Load(_)) && outcome == Outcome::Missing;
+        if let Some(desk) = self.desk.as_ref().filter(|_| !is_done && !is_looked_for) {
+            // It may take long: who waits here had better ask another one.
+            desk.expects(None);
+        }
         self.turn(Event::Ended { job, outcome });
         // What was not asked for any more is in nobody's way.
         self.ready.retain(|of, _| *of != job);
@@ -345,6 +351,7 @@ impl<H: Host> Driver<H> {
         let gate = self.follower.on(clocks::both(), event, &mut actions);
         self.host.gate(gate);
         if let Some(desk) = &self.desk {
+            expected::expect(desk, &actions);
             let offer = self.follower.offer().cloned();
             if desk.announced(self.prefix) != offer {
                 desk.announce(self.prefix, offer);
@@ -423,6 +430,9 @@ impl<H: Host> Driver<H> {
 
     /// It is in service: what is far behind it may go.
     fn swapped(&mut self, digest: Digest) {
+        if let Some(desk) = &self.desk {
+            desk.expects(None);
+        }
         self.kept.retain(|it| *it != digest);
         self.kept.push_back(digest);
         while self.kept.len() > KEPT {

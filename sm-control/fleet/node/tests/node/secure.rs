@@ -57,6 +57,13 @@ fn a_leader_a_relay_and_a_follower_come_to_answers_under_tls() {
     relay.comes_to(10);
     let counts = relay.running.said.read().counts;
     assert_eq!((counts.wholes, counts.patches), (1, 1), "{counts:?}");
+    // The follower asks the relay before that has the file, and gets it all the same.
+    let counts = follower.running.said.read().counts;
+    assert_eq!(
+        (counts.wholes, counts.patches, counts.failed_fetches),
+        (1, 1, 0),
+        "{counts:?}"
+    );
     assert_eq!(leader.desk.children.of(PREFIX)[0].0, "n1");
     for tls in [&of_leader, &of_relay, &node] {
         let counts = tls.counts();

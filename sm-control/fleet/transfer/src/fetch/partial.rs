@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom, Write};
 
+use sa_fabric::outlet::WriteError;
+
 use crate::packed::Expected;
 use crate::shelf::{Item, Shelf, ShelfError};
 
@@ -40,7 +42,7 @@ impl Partial {
     /// Makes the blob of it and puts that on the shelf, if it is the right one. `base`: the blob
     /// that a patch is from. Errors: [`ShelfError`].
     pub fn put(
-        mut self,
+        &mut self,
         shelf: &Shelf,
         base: Option<&[u8]>,
         expected: Expected,
@@ -49,11 +51,19 @@ impl Partial {
         self.file
             .seek(SeekFrom::Start(0))
             .map_err(|why| ShelfError::Read { digest, why })?;
-        let bytes = BufReader::new(self.file);
+        let bytes = BufReader::new(&self.file);
         match self.item {
             Item::Blob(_) => shelf.put_plain(bytes, expected),
             Item::Packed(_) | Item::Patch { .. } => shelf.put_unpacked(bytes, base, expected),
         }
+    }
+
+    /// Puts what came on the shelf as it is, for who asks here. Only after [`Self::put`] has found it
+    /// to be right. Errors: of the disk.
+    pub fn keep(&mut self, shelf: &Shelf) -> Result<(), WriteError> {
+        // Where that fails the reading that follows has too few bytes, which a digest finds.
+        let _ = self.file.seek(SeekFrom::Start(0));
+        shelf.put_from(self.item, &self.file)
     }
 
     pub(super) fn add(&mut self, bytes: &[u8]) -> io::Result<()> {

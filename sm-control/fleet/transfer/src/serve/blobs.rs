@@ -162,13 +162,9 @@ impl Sending {
 /// The head of the answer, and the bytes or the part of them that is asked for.
 pub(super) async fn answer(desk: &Desk, item: Item, head: &Head) -> (Reply, Option<Sending>) {
     desk.gate.after_news().await;
-    let Ok(permit) = Arc::clone(&desk.gate.transfers).acquire_owned().await else {
-        return (Reply::new(SERVICE_UNAVAILABLE, 0, &[]), None);
-    };
-    // Opened only now: thousands may wait, and each would have a descriptor.
-    let (file, size) = match desk.shelf.open_item(item) {
+    let (permit, file, size) = match opened(desk, item).await {
         Ok(opened) => opened,
-        Err(error) => return (not_opened(desk, &error), None),
+        Err(refusal) => return (refusal, None),
     };
     // Names are digests, so a name is as good a tag as any.
     let tag = format!("\"{}\"", item.path_name());
@@ -203,12 +199,38 @@ pub(super) async fn answer(desk: &Desk, item: Item, head: &Head) -> (Reply, Opti
     (Reply::new(status, end - at, &fields), Some(sending))
 }
 
+/// A place among the transfers, and the file with its size, for which is waited where it is on its
+/// way. Errors: it is not there, or not yet, or cannot be opened.
+async fn opened(desk: &Desk, item: Item) -> Result<(OwnedSemaphorePermit, File, u64), Reply> {
+    let mut wait = desk.coming.wait();
+    loop {
+        let Ok(permit) = Arc::clone(&desk.gate.transfers).acquire_owned().await else {
+            return Err(Reply::new(SERVICE_UNAVAILABLE, 0, &[]));
+        };
+        let is_expected = wait.is_expected(item);
+        // Opened only now: thousands may wait, and each would have a descriptor.
+        let error = match desk.shelf.open_item(item) {
+            Ok((file, size)) => return Ok((permit, file, size)),
+            Err(error) => error,
+        };
+        if error.kind() != io::ErrorKind::NotFound || !is_expected {
+            return Err(not_opened(desk, &error));
+        }
+        // Others may have the place meanwhile.
+        drop(permit);
+        if !wait.for_more().await {
+            return Err(not_opened(desk, &io::ErrorKind::TimedOut.into()));
+        }
+    }
+}
+
 /// Not there, or not now: the first is for ever, as names are digests, and the other is worth
 /// another try.
 fn not_opened(desk: &Desk, error: &io::Error) -> Reply {
     desk.counts.refused.fetch_add(1, Ordering::Relaxed);
     let (status, words) = match error.kind() {
         io::ErrorKind::NotFound => (NOT_FOUND, "no such blob or patch is here\n"),
+        io::ErrorKind::TimedOut => (SERVICE_UNAVAILABLE, "it is on its way here still\n"),
         // No descriptors, or the disk: another upstream may have it, and so may this one later.
         _ => (SERVICE_UNAVAILABLE, "it cannot be opened now\n"),
     };

@@ -29,6 +29,7 @@ mod asked;
 mod blobs;
 mod board;
 pub mod children;
+mod coming;
 mod connection;
 mod handshake;
 mod head;
@@ -44,7 +45,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fleet_tls::Tls;
-use sa_fleet::identity::Position;
+use sa_fleet::identity::{Digest, Position};
 use sa_fleet::offer::{LONGEST_HOLD, Offer};
 use tokio::net::TcpListener;
 
@@ -52,6 +53,7 @@ use self::asked::Asked;
 use self::blobs::{Gate, Sending};
 use self::board::Board;
 use self::children::Children;
+use self::coming::Coming;
 use self::handshake::Handshakes;
 use self::head::Head;
 use self::reply::{Refusal, Reply};
@@ -117,6 +119,7 @@ pub struct Desk {
     pub counts: Counts,
     shelf: Arc<Shelf>,
     gate: Gate,
+    coming: Coming,
     handshakes: Handshakes,
     limits: Limits,
     /// Milliseconds.
@@ -163,6 +166,7 @@ impl Desk {
             counts: Counts::default(),
             shelf,
             gate: Gate::new(limits.transfers),
+            coming: Coming::default(),
             handshakes: Handshakes::new(limits.handshakes, limits.handshakes_of_one),
             limits,
             spread: AtomicU64::new(0),
@@ -185,6 +189,18 @@ impl Desk {
     /// What is announced of a subnet now.
     pub fn announced(&self, prefix: u64) -> Option<Offer> {
         self.board.newest(prefix)
+    }
+
+    /// Files of this blob are on their way to the shelf: who asks for one of them waits for it, for
+    /// two seconds at most. None: what is not there now is not awaited. Before the announcement of
+    /// it, or who hears of that asks too early.
+    pub fn expects(&self, blob: Option<Digest>) {
+        self.coming.expects(blob);
+    }
+
+    /// One of them is on the shelf.
+    pub fn has_more(&self) {
+        self.coming.has_more();
     }
 
     /// A blob of so many bytes, or a patch, is what most who ask here will fetch next: sets how far
