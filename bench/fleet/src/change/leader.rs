@@ -104,8 +104,7 @@ pub(crate) fn run(folder: &Path, wanted: &Wanted, tls: Option<Tls>) -> Result<()
 }
 
 /// Compiler, what is in force, and who leads: in the daemon three threads, here this one and those
-/// of
-/// `fleet-node`.
+/// of `fleet-node`.
 struct Leader {
     compiling: Compiling,
     in_force: InForce,
