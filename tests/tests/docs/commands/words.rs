@@ -120,6 +120,7 @@ fn of_cargo(words: &[&str]) -> Result<()> {
             "policy",
             "sa-fastpath",
             "sa-fastpath/port",
+            "sm-control/fleet/node",
         ]
         .map(|crate_| {
             [
