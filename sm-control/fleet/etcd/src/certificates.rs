@@ -2,13 +2,16 @@
 //!
 //! The files are read for each new connection, so that what is renewed is taken without a restart.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use etcd_client::{Certificate, Identity, TlsOptions};
 use thiserror::Error;
+
+/// Far more than the authorities of any site take. Units: bytes.
+const MOST: u64 = 1 << 20;
 
 /// A file of certificates that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -45,31 +48,46 @@ impl EtcdTls {
     ///
     /// Errors: a file that cannot be read, or has something else in it; a key that others may read.
     pub(crate) fn options(&self, host: &str) -> Result<TlsOptions, FileError> {
-        let ca = pem(&self.ca, "CERTIFICATE", fs::read(&self.ca))?;
+        let public = |path: &Path| pem(path, "CERTIFICATE", read(path).map(|(bytes, _)| bytes));
+        let ca = public(&self.ca)?;
         let options = TlsOptions::new()
             .ca_certificate(Certificate::from_pem(ca))
             .domain_name(host);
         let Some(own) = &self.own else {
             return Ok(options);
         };
-        let cert = pem(&own.cert, "CERTIFICATE", fs::read(&own.cert))?;
+        let cert = public(&own.cert)?;
         let key = pem(&own.key, "PRIVATE KEY", secret(&own.key))?;
         Ok(options.identity(Identity::from_pem(cert, key)))
     }
 }
 
-/// Of an opened file, so that the mode is that of what is read.
-fn secret(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+/// All of a file, and its mode, which is that of what was read. Errors: also where it is none, as a
+/// pipe would be waited for, by the thread that renews the lease; and where it is larger than any
+/// such file.
+fn read(path: &Path) -> io::Result<(Vec<u8>, u32)> {
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
+    }
+    let file = File::open(path)?;
     let mode = file.metadata()?.permissions().mode() & 0o7777;
+    let mut bytes = Vec::new();
+    let length = file.take(MOST + 1).read_to_end(&mut bytes)?;
+    match length as u64 > MOST {
+        true => Err(io::Error::other(format!("it has more than {MOST} bytes"))),
+        false => Ok((bytes, mode)),
+    }
+}
+
+/// A key that others cannot have read.
+fn secret(path: &Path) -> io::Result<Vec<u8>> {
+    let (bytes, mode) = read(path)?;
     if mode & 0o027 != 0 {
         let text = format!(
             "others may read or change it (mode {mode:04o}); a key is its owner's and at most readable by a group: chmod 0600 or 0640"
         );
         return Err(io::Error::other(text));
     }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -110,7 +110,6 @@ impl Item {
         }
     }
 
-    /// The blobs that it is about: where one of them is not needed, neither is this.
     /// The blob that it is or makes.
     pub(crate) const fn makes(self) -> Digest {
         match self {
@@ -118,6 +117,7 @@ impl Item {
         }
     }
 
+    /// The blobs that it is about: where one of them is not needed, neither is this.
     fn blobs(self) -> [Digest; 2] {
         match self {
             Self::Blob(digest) | Self::Packed(digest) => [digest; 2],

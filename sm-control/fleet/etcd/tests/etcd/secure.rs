@@ -142,6 +142,21 @@ fn files_that_cannot_be_used_are_told_at_the_start() {
     };
     let (path, why) = refused(gone);
     assert!(path.ends_with("none.pem") && why.contains("No such file"));
+    // A pipe, which nobody writes to, and a file without an end.
+    let pipe = scratch.path().join("pipe.pem");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    for (ca, expected) in [(pipe, "no file"), ("/dev/zero".into(), "no file")] {
+        let (_, why) = refused(EtcdTls { ca, own: None });
+        assert!(why.contains(expected), "{why}");
+    }
+    let huge = scratch.path().join("huge.pem");
+    fs::File::create(&huge).unwrap().set_len(1 << 40).unwrap();
+    let (_, why) = refused(EtcdTls {
+        ca: huge,
+        own: None,
+    });
+    assert!(why.contains("more than"), "{why}");
     let swapped = EtcdIdentity {
         cert: own.key.clone(),
         key: own.cert.clone(),
