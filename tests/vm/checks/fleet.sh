@@ -45,14 +45,7 @@ follow() {
 	listening() { grep -q 'path queries are answered' follower.log; }
 	until_true 30 listening || { bad "the follower does not listen"; cat follower.toml follower.log; return 1; }
 }
-counted() { # WORD: of the follower's counters
-	local lines
-	lines=$(grep -c 'local service; refused' follower.log)
-	kill -USR1 "$follower"
-	more() { [ "$(grep -c 'local service; refused' follower.log)" -gt "$lines" ]; }
-	until_true 5 more
-	grep 'local service; refused' follower.log | tail -n 1 | grep -oE "(^| )$1=[0-9]+" | cut -d= -f2
-}
+counted() { counter follower.log "$follower" "$1"; } # WORD: of the follower's counters
 here() { # SL: this host's follower answered
 	local before
 	before=$(counted resolved)

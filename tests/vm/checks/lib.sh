@@ -210,3 +210,13 @@ ipoib_forget() {
 	i=$(ip netns exec ib-1 ip -o -4 addr show | awk '/10\.9\.0\.1/ { print $2 }')
 	ip netns exec ib-1 ip neigh flush dev "$i"
 }
+
+# A counter of the local service of a daemon, by its word in the line that the daemon logs when asked to.
+counter() { # LOG PROCESS WORD
+	local log=$1 lines
+	lines=$(grep -c 'local service; refused' "$log")
+	kill -USR1 "$2"
+	more() { [ "$(grep -c 'local service; refused' "$log")" -gt "$lines" ]; }
+	until_true 5 more
+	grep 'local service; refused' "$log" | tail -n 1 | grep -oE "(^| )$3=[0-9]+" | cut -d= -f2
+}

@@ -23,14 +23,7 @@ qos = true}"
 }
 ready() { grep -q '^ready' agent.out.log; }
 stop_agent() { kill "${1:-$agent}"; wait "${1:-$agent}"; }
-counted() { # WORD: of the agent's counters
-	local lines
-	lines=$(grep -c 'local service; refused' agent.log)
-	kill -USR1 "$agent"
-	more() { [ "$(grep -c 'local service; refused' agent.log)" -gt "$lines" ]; }
-	until_true 5 more
-	grep 'local service; refused' agent.log | tail -n 1 | grep -oE "(^| )$1=[0-9]+" | cut -d= -f2
-}
+counted() { counter agent.log "$agent" "$1"; } # WORD: of the agent's counters
 took() { grep -o 'ms=[0-9]*' route.out.log | cut -d= -f2; }
 
 ask
